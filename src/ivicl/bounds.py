@@ -1,0 +1,75 @@
+"""What a method takes and returns. Nothing here knows of the estimator, so every method can import it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ivicl.errors import InputError
+from ivicl.posterior import BinnedPosterior
+
+
+NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for sampling error."
+"""The warning of every method that plugs the sample's law into a formula."""
+
+
+@dataclass(frozen=True)
+class IdentifiedSet:
+    """Posteriors of the two ends of the identified set: what is not identified, apart from what is not yet known."""
+
+    lower: BinnedPosterior
+    upper: BinnedPosterior
+
+    def scaled(self, factor: float) -> IdentifiedSet:
+        """The set of factor * effect; a negative factor swaps the ends."""
+        lower, upper = self.lower.scaled(factor), self.upper.scaled(factor)
+        return IdentifiedSet(lower, upper) if factor > 0 else IdentifiedSet(upper, lower)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> IdentifiedSet:
+        return cls(BinnedPosterior.from_dict(saved["lower"]), BinnedPosterior.from_dict(saved["upper"]))
+
+
+@dataclass(frozen=True)
+class MethodBounds:
+    """The answer of one method."""
+
+    lower: float
+    """In outcome units; at the level alpha when the method allows for sampling error."""
+    upper: float
+    posterior: BinnedPosterior | None = None
+    """Of the effect, for Bayesian methods."""
+    identified_set: IdentifiedSet | None = None
+    estimand: str = "ATE"
+    """"ATE", or "LATE" for the effect among compliers."""
+    warnings: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+    """Extras that JSON can hold: standard errors, choices made, seconds, `model` {name, sha256}."""
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """What the user asked of a method."""
+
+    alpha: float = 0.01
+    """1 - alpha is the credibility or confidence of the interval."""
+    combine: str = "comonotone"
+    """How the binary problems of a bounded outcome are combined."""
+    n_thresholds: int = 16
+    """How many binary problems a bounded outcome becomes."""
+    random_state: int = 0
+    progress: bool = False
+    """Show a progress bar on stderr."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Keywords of one method, e.g. IVBounds(method="levis", form="smooth")."""
+
+    def take_extra(self, method: str, **defaults: Any) -> dict[str, Any]:
+        """The method's own keywords over their defaults; an unknown keyword is an InputError."""
+        unknown = sorted(set(self.extra) - set(defaults))
+        if unknown:
+            known = ", ".join(sorted(defaults)) or "none"
+            raise InputError(f"method '{method}' has no option '{unknown[0]}'; its options are: {known}.")
+        return defaults | self.extra
