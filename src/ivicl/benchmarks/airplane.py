@@ -1,11 +1,11 @@
 """Airplane: ticket demand of the public DeepIV generator, with a binary instrument and a binary treatment.
 
-Time of year s ~ Unif(0, 10), customer type e in 1..7, fuel regime Z ~ Bernoulli(1/2), price noise V ~ N(0, sigma_p^2) as
-printed in the paper. The latent price is sensf(s) (Zt + 3) + 25 + V with Zt = -(Z - 0.5) / 0.5, standardised by the generator's
-constants and once more in the sample; T ~ Bernoulli(sigmoid(price)) is premium or regular.
+Time of year s ~ Unif(0, 10), customer type e in 1..7, fuel regime Z ~ Bernoulli(1/2), price noise V ~ N(0, sigma_p^2)
+as the paper prints it. The latent price is sensf(s) (Zt + 3) + 25 + V with Zt = -(Z - 0.5) / 0.5, standardised by the
+generator's constants and once more in the sample; T ~ Bernoulli(sigmoid(price)) is premium or regular.
 
-The trap: were the outcome to use the continuous price, Z would reach it past T and exclusion would fail. So each treatment has one
-fixed price, and Y = g(s, e, p_T) + error, with the error sharing V with T. Choices of ours, recorded here:
+The trap: were the outcome to use the continuous price, Z would reach it past T and exclusion would fail. So each
+treatment has one fixed price, and Y = g(s, e, p_T) + error, with the error sharing V with T. Our choices, recorded here:
 
 - RHO = 0.5, the correlation of the price noise and the demand error;
 - PRICES = (16, 25): on the generator's scale, about a standard deviation below the mean price and two above it;
@@ -17,7 +17,7 @@ sensf changes sign near s = 10, so the first stage changes direction there: a fe
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.data import IVData
@@ -64,21 +64,15 @@ def dataset(setting: str = "default", seed: int = 0, n: int = 2048, rho: float =
     )
 
 
-def _sharp_width(s: np.ndarray, price_mean: float, price_sd: float, draws: int = 512) -> float:
+def _sharp_width(s: np.ndarray, price_mean: float, price_sd: float, points: int = 512) -> float:
     """1 - mean over s of |P(T=1 | z=1, s) - P(T=1 | z=0, s)|, V integrated out.
 
     Exact wherever the instrument pushes everybody with the same s the same way, which it does: Z moves the price by a
     function of s alone.
     """
-    v = PRICE_SD * np.sqrt(2) * _erfinv_grid(draws)
+    v = PRICE_SD * ndtri((np.arange(points) + 0.5) / points)
     share = []
     for z in (0.0, 1.0):
         level = (sensf(s) * (-(z - 0.5) / 0.5 + 3) + 25 - PRICE_MEAN)[:, None]
         share.append(expit(((level + v) / PRICE_SD - price_mean) / price_sd).mean(axis=1))
     return float(1 - np.abs(share[1] - share[0]).mean())
-
-
-def _erfinv_grid(draws: int) -> np.ndarray:
-    from scipy.special import erfinv
-
-    return erfinv(2 * (np.arange(draws) + 0.5) / draws - 1)

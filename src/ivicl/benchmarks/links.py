@@ -1,8 +1,8 @@
 """Three families of continuous-outcome data with a latent confounder, for the studies of calibration and sensitivity.
 
 X ~ Unif(-2, 2)^d, Z ~ Bernoulli(1/2), U ~ N(0, 1); T ~ Bernoulli(sigmoid(2 Zt + h_T(X) + U)) clipped to [.05, .95] with
-Zt = (Z - 0.5) / 0.5; Y = mu_T(X) + U + 0.5 noise. The families differ in h_T, mu_0 and mu_1. What the paper leaves open and
-we chose: the quadratic term of `polynomial` is 0.5 (x_1^2 - 4/3); the weights of `deep` have variance 1 / fan-in.
+Zt = (Z - 0.5) / 0.5; Y = mu_T(X) + U + 0.5 noise. The families differ in h_T, mu_0 and mu_1. What the paper leaves open
+and we chose: the quadratic term of `polynomial` is 0.5 (x_1^2 - 4/3); the weights of `deep` have variance 1 / fan-in.
 """
 
 from __future__ import annotations

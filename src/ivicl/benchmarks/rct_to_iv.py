@@ -38,7 +38,7 @@ class RCTConversion:
     data: IVData
     """What a method may see: encoded observed covariates, Z, T, Y."""
     frame: Any
-    """The kept rows as a frame of the caller's kind: all of its columns, the treatment, the outcome and the instrument."""
+    """The kept rows as a frame of the caller's kind: all of its columns, and the instrument."""
     label: float
     """The trial's difference in means, over everybody whose treatment and outcome are known."""
     label_se: float

@@ -25,7 +25,7 @@ from ivicl.errors import InputError
 CONTRASTS = {"small-regular": "small", "aide-regular": "regular+aide"}
 OUTCOMES = {"reading": "read", "math": "math"}
 BETAS = {"weak": 1.75, "strong": 8.0}
-"""Chosen so that rho(Z, T) is near the paper's (0.29 and 0.28 weak, 0.89 strong); docs/benchmarks.md has what was reached."""
+"""Chosen so that rho(Z, T) is near the paper's 0.28-0.29 and 0.89; docs/benchmarks.md has what was reached."""
 OBSERVED = ("gender", "birth", "ethnicity", "grade", "degree", "ladder")
 HIDDEN = ("school", "lunch", "tethnicity", "experience")
 SETTINGS = tuple("/".join(parts) for parts in product(CONTRASTS, OUTCOMES, BETAS))

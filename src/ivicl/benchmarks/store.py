@@ -1,0 +1,102 @@
+"""Where runs are kept: one JSON line a run, written as soon as it is done, and a Parquet file made from the lines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one data set."""
+
+    benchmark: str
+    setting: str
+    seed: int
+    method: str
+    """As asked for, options included: ivicl@independent."""
+    model: str
+    """Network file given with --model; empty for the shipped one."""
+    status: str
+    """ok or failed."""
+    error: str
+    """Why it failed."""
+    alpha: float
+    lower: float | None
+    upper: float | None
+    valid: bool | None
+    """Contains the identified set where that is known, else the true effect."""
+    covers_effect: bool | None
+    covers_bounds_x: bool | None
+    """Contains the identified set given the covariates alone, where that is known."""
+    width: float | None
+    """(upper - lower) / (max Y - min Y)."""
+    sharp_width: float | None
+    """The same for the identified set, where it is known."""
+    effect: float | None
+    effect_se: float | None
+    true_lower: float | None
+    true_upper: float | None
+    n: int | None
+    d: int | None
+    rho: float | None
+    estimand: str
+    seconds: float | None
+    timed: bool
+    """The run had the machine's cores to itself as far as this program goes, and its warm-up was excluded."""
+    threads: int
+    levels: str
+    """JSON {nominal level: [lower, upper]} where a study asked for more than one level."""
+    version: str
+
+    @property
+    def key(self) -> tuple[str, str, int, str, str]:
+        return (self.benchmark, self.setting, self.seed, self.method, self.model)
+
+
+_POLARS = {"str": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
+SCHEMA = {f.name: _POLARS[str(f.type).split(" ")[0]] for f in fields(Run)}
+
+
+class RunStore:
+    """A folder with runs.jsonl (the log, appended) and runs.parquet (the table, remade from it)."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log = self.folder / "runs.jsonl"
+        self._runs: dict[tuple, Run] = {}
+        if self.log.exists():
+            for line in self.log.read_text().splitlines():
+                run = _parse(line)
+                if run is not None:
+                    self._runs[run.key] = run
+
+    def done(self, key: tuple) -> bool:
+        """Whether this run has succeeded before; failed ones are tried again."""
+        return key in self._runs and self._runs[key].status == "ok"
+
+    def append(self, run: Run) -> None:
+        self._runs[run.key] = run
+        with self.log.open("a") as file:
+            file.write(json.dumps(asdict(run)) + "\n")
+
+    def frame(self) -> pl.DataFrame:
+        """One row a run; a run that was repeated counts once, with its last outcome."""
+        return pl.DataFrame([asdict(r) for r in self._runs.values()], schema=SCHEMA, strict=False)
+
+    def consolidate(self) -> Path:
+        path = self.folder / "runs.parquet"
+        self.frame().write_parquet(path)
+        return path
+
+
+def _parse(line: str) -> Run | None:
+    """None for a line cut short by an interruption."""
+    try:
+        return Run(**json.loads(line))
+    except (json.JSONDecodeError, TypeError):
+        return None
