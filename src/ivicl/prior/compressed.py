@@ -14,8 +14,11 @@ from ivicl.prior.config import PriorConfig
 from ivicl.prior.functions import standardise
 from ivicl.prior.instrument import arm_probability
 from ivicl.prior.randomness import coin, dirichlet, integers, log_uniform, multinomial_counts, normal, uniform
-from ivicl.prior.sampler import Laws, label, settle_events, settle_strata
+from ivicl.prior.sampler import Laws, label, laws_given_events, settle_strata
 from ivicl.prior.strata import law_of
+
+ONE_HOT = 3
+"""Levels of a factor that is coded as 0/1 columns."""
 
 
 def sample_compressed(
@@ -30,43 +33,31 @@ def sample_compressed(
     cells = max(2, n_rows_max // 8)
     columns = int(integers((1,), g, 1, 4)) if n_covariates is None else n_covariates
     columns = min(columns, cells.bit_length() - 1)
-    event = designs.draw_events(batch, config.one_sided_share, config.perfect_share, g)
-    laws, count = _propose(config, g, event, cells, columns)
-    fresh_counts: list[Tensor] = []
-
-    def redraw(n: int) -> Laws:
-        fresh, fresh_count = _propose(config, g, event.new_zeros(n), cells, columns)
-        fresh_counts.append(fresh_count)
-        return fresh
-
-    settled = settle_events(laws, count, g, redraw)
-    if fresh_counts:
-        rejected = torch.nonzero((settled.event == 0) & (event > 0)).flatten()
-        count = count.clone()
-        count[rejected] = fresh_counts[0]
-    return _compress(settled, count, g)
+    laws = laws_given_events(config, g, batch, lambda event: _propose(config, g, event, cells, columns))
+    return _compress(laws, g)
 
 
-def _propose(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int, columns: int) -> tuple[Laws, Tensor]:
-    """Laws on the cells and the number of people in each (B, C), float64."""
+def _propose(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int, columns: int) -> Laws:
+    """Laws on the cells, with the number of people in each."""
     batch = len(event)
-    digit, levels = _factors(g, batch, cells, columns)
-    exists = digit[..., -1] < levels[:, None, -1] if columns else torch.ones(batch, cells, dtype=torch.bool)
-    crowd = dirichlet((batch, cells), g, 1.0).float() * torch.exp(
-        uniform((batch, 1), g, 0, 1.5) * normal((batch, cells), g)
-    )
-    crowd = torch.where(exists, crowd, 0.0)
+    one_hot = coin((batch,), g, config.one_hot_share if columns >= ONE_HOT else 0.0)
+    digit, levels = _factors(g, batch, cells, columns, one_hot)
+    exists = digit[..., -1] < levels[:, None, -1]
+    crowd = dirichlet((batch, cells), g, 1.0).float()
+    crowd = crowd * torch.exp(uniform((batch, 1), g, 0, 1.5) * normal((batch, cells), g)) * exists
     people = log_uniform((batch,), g, *config.population).double().round()
     count = multinomial_counts(people, crowd / crowd.sum(-1, keepdim=True), g)
     weight = (count / people[:, None]).float()
-    x = standardise(_codes(g, digit), weight)
+    x = standardise(_codes(g, digit, one_hot), weight)
     logits = _logits(g, digit, levels, x)
     chance = _propensity(config, g, event, cells, weight)
     free = torch.zeros(batch, dtype=torch.bool, device=g.device)
-    return settle_strata(config, g, x, weight, chance, logits, event, people.float(), free), count
+    return settle_strata(config, g, x, count, chance, logits, event, free)
 
 
-def _factors(g: torch.Generator, batch: int, cells: int, columns: int) -> tuple[Tensor, Tensor]:
+def _factors(
+    g: torch.Generator, batch: int, cells: int, columns: int, one_hot: Tensor
+) -> tuple[Tensor, Tensor]:
     """Level of each factor in each cell (B, C, D), and the number of levels (B, D); at most C cells in all."""
     room = torch.full((batch,), cells, device=g.device)
     levels = torch.ones(batch, columns, dtype=torch.long, device=g.device)
@@ -74,6 +65,8 @@ def _factors(g: torch.Generator, batch: int, cells: int, columns: int) -> tuple[
         most = (room // 2 ** (columns - 1 - d)).clamp(2, 10)
         drawn = 2 + (uniform((batch,), g).square() * (most - 1)).long()
         levels[:, d] = torch.minimum(drawn, most)
+        if columns >= ONE_HOT and d < ONE_HOT:  # a one-hot factor takes several columns
+            levels[:, d] = torch.where(one_hot, ONE_HOT if d == 0 else 1, levels[:, d])
         room = room // levels[:, d]
     rest = torch.arange(cells, device=g.device).expand(batch, cells)
     digits = []
@@ -86,13 +79,16 @@ def _factors(g: torch.Generator, batch: int, cells: int, columns: int) -> tuple[
     return torch.stack(digits, -1), levels
 
 
-def _codes(g: torch.Generator, digit: Tensor) -> Tensor:
-    """(B, C, D) numeric codes of the levels: in order, or shuffled."""
+def _codes(g: torch.Generator, digit: Tensor, one_hot: Tensor) -> Tensor:
+    """(B, C, D) numeric codes of the levels, in order or shuffled; or the 0/1 columns of the first factor."""
     batch, _, columns = digit.shape
     most = int(digit.max()) + 1
     order = torch.rand(batch, most, columns, generator=g, device=digit.device).argsort(1)
-    shuffled = order.gather(1, digit)
-    return torch.where(coin((batch, 1, columns), g, 0.3), shuffled, digit).float()
+    codes = torch.where(coin((batch, 1, columns), g, 0.3), order.gather(1, digit), digit).float()
+    if columns >= ONE_HOT:
+        group = (digit[..., :1] == torch.arange(ONE_HOT, device=digit.device)).float()
+        codes[..., :ONE_HOT] = torch.where(one_hot[:, None, None], group, codes[..., :ONE_HOT])
+    return codes
 
 
 def _logits(g: torch.Generator, digit: Tensor, levels: Tensor, x: Tensor) -> Tensor:
@@ -126,15 +122,15 @@ def _propensity(config: PriorConfig, g: torch.Generator, event: Tensor, cells: i
     return chance.clamp(config.positivity, 1 - config.positivity)
 
 
-def _compress(laws: Laws, count: Tensor, g: torch.Generator) -> TableBatch:
+def _compress(laws: Laws, g: torch.Generator) -> TableBatch:
     """Draw the eight counts of every cell, given the table's event, and lay them out as weighted rows."""
-    batch, cells, columns = laws.x.shape
+    batch, cells, _ = laws.x.shape
     breaks = designs.BREAKS.to(laws.p)[laws.event]
     arms = torch.stack([1 - laws.propensity, laws.propensity], -1).double()
     allowed = [law_of(laws.p.double() * (1 - breaks[:, None, z]))[..., z, :, :] for z in (0, 1)]
     cell = torch.stack(allowed, 2) * arms[..., None, None]  # (B, C, 2, 2, 2)
-    w = multinomial_counts(count, cell.flatten(2), g)
-    full = label(laws, laws.x, laws.propensity, laws.propensity, laws.propensity, count)
+    w = multinomial_counts(laws.count, cell.flatten(2), g)
+    full = label(laws, laws.x, laws.propensity, laws.propensity, laws.propensity, laws.weight)
     z, t, y = torch.cartesian_prod(*[torch.arange(2.0, device=w.device)] * 3).T
 
     def rows(values: Tensor) -> Tensor:

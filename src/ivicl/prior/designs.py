@@ -18,7 +18,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ivicl.prior.randomness import dirichlet, gamma, uniform
+from ivicl.prior.randomness import beta, coin, dirichlet, gamma, uniform
 from ivicl.prior.strata import STRATA
 
 SLACK = 0.8
@@ -58,7 +58,12 @@ def propose_target(event: Tensor, exponent: Tensor, eps: Tensor, concentration: 
         return target
     unsafe = UNSAFE.to(event.device)[event[chosen]]
     size = unsafe.sum(-1).double()
-    q = tilted_beta(concentration * size, concentration * (16 - size), eps[chosen], exponent[chosen], g)[:, None]
+    q = torch.empty(len(chosen), 1, dtype=torch.float64, device=g.device)
+    for exact in (True, False):
+        part = torch.nonzero((eps[chosen] == 1) == exact).flatten()
+        if len(part):
+            a, b, at = concentration * size[part], concentration * (16 - size[part]), chosen[part]
+            q[part, 0] = tilted_beta(a, b, eps[at], exponent[at], g)
     raw = gamma(torch.full((len(chosen), 16), concentration, dtype=torch.float64, device=g.device), g)
     inside = raw * unsafe
     outside = raw * ~unsafe
@@ -66,23 +71,29 @@ def propose_target(event: Tensor, exponent: Tensor, eps: Tensor, concentration: 
     return target
 
 
-def tilted_beta(a: Tensor, b: Tensor, eps: Tensor, n: Tensor, g: torch.Generator, points: int = 2048) -> Tensor:
-    """Draws with density proportional to q^(a-1) (1-q)^(b-1) (1 - eps q)^n, by inverting its CDF on a grid of logit(q)."""
-    grid = torch.linspace(-60, 60, points, dtype=torch.float64, device=a.device)
-    q = torch.sigmoid(grid)
+def tilted_beta(a: Tensor, b: Tensor, eps: Tensor, n: Tensor, g: torch.Generator, points: int = 512) -> Tensor:
+    """Draws with density proportional to q^(a-1) (1-q)^(b-1) (1 - eps q)^n: a Beta if eps = 1, else by inverting the CDF
+    on a grid of logit(q)."""
+    if bool((eps == 1).all()):
+        return beta(a, b + n, g)
+    strength = eps.double() * n.double()
+    left = -torch.log1p(strength) - 30
+    right = torch.where(strength > 50, -torch.log1p(strength) + 7, 40.0)  # e^-e^7 of the mass lies beyond
+    step = (right - left) / (points - 1)
+    grid = left[:, None] + step[:, None] * torch.arange(points, device=a.device)
     log_density = (
         a[:, None] * torch.nn.functional.logsigmoid(grid)
         + b[:, None] * torch.nn.functional.logsigmoid(-grid)
-        + n.double()[:, None] * torch.log1p(-eps.double()[:, None] * q)
+        + n.double()[:, None] * torch.log1p(-eps.double()[:, None] * torch.sigmoid(grid))
     )
     density = torch.exp(log_density - log_density.amax(-1, keepdim=True))
-    steps = (density[:, 1:] + density[:, :-1]) / 2
-    cdf = torch.nn.functional.pad(steps.cumsum(-1), (1, 0))
+    cdf = torch.zeros_like(density)
+    cdf[:, 1:] = ((density[:, 1:] + density[:, :-1]) / 2).cumsum(-1)
     u = torch.rand(len(a), 1, generator=g, device=g.device, dtype=torch.float64) * cdf[:, -1:]
-    right = torch.searchsorted(cdf, u).clamp(1, points - 1)
-    low, high = cdf.gather(1, right - 1), cdf.gather(1, right)
+    right_point = torch.searchsorted(cdf, u).clamp(1, points - 1)
+    low, high = cdf.gather(1, right_point - 1), cdf.gather(1, right_point)
     part = (u - low) / (high - low).clamp_min(1e-300)
-    return torch.sigmoid(grid[right - 1] + part * (grid[1] - grid[0]))[:, 0]
+    return torch.sigmoid(left + step * (right_point - 1 + part)[:, 0])
 
 
 def unsafe_mass(event: Tensor, p: Tensor) -> Tensor:
@@ -94,7 +105,25 @@ def log_probability(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor)
     """(B,) log P(event | parameters, X), float64; count (B, N) people in each row."""
     broken = unsafe_mass(event, p).double()
     chance = (1 - propensity).double() * broken[..., 0] + propensity.double() * broken[..., 1]
-    return (count.double() * torch.log1p(-chance.clamp(0, 1 - 1e-15))).sum(-1)
+    return (count * torch.log1p(-chance.clamp(0, 1 - 1e-15))).sum(-1)
+
+
+def log_ratio(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor) -> Tensor:
+    """(B,) log of the probability with which a proposal is kept; at most 0 when the shift met its target."""
+    eps = SLACK * smallest_arm(event, propensity).double()
+    mass = (target * UNSAFE.to(target)[event]).sum(-1)
+    return log_probability(event, p, propensity, count) - count.sum(-1) * torch.log1p(-eps * mass)
+
+
+def accept(
+    event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, g: torch.Generator
+) -> Tensor:
+    """(B,) which tables to keep: all ordinary ones, and each proposal with its probability."""
+    chosen = torch.nonzero(event).flatten()
+    kept = torch.ones(len(event), dtype=torch.bool, device=event.device)
+    ratio = log_ratio(event[chosen], p[chosen], propensity[chosen], count[chosen], target[chosen])
+    kept[chosen] = coin((len(chosen),), g, ratio.exp().float())
+    return kept
 
 
 def _unit(x: Tensor) -> Tensor:

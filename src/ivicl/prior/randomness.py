@@ -66,17 +66,14 @@ def beta(a: Tensor, b: Tensor, g: torch.Generator) -> Tensor:
 
 
 def symmetric_beta(shape: tuple[int, ...], g: torch.Generator, concentration: float) -> Tensor:
-    """Beta(c, c) draws for c below 1 by Joehnk's method: two uniforms a draw, nearly always accepted when c is small."""
-    split = torch.full(shape, 0.5, device=g.device)
-    wanted = torch.ones(shape, dtype=torch.bool, device=g.device)
-    while (missing := int(wanted.sum())) > 0:
-        u = uniform((2, missing), g).pow(1 / concentration)
-        total = u.sum(0)
-        accepted = (total <= 1) & (total > 0)
-        place = torch.nonzero(wanted.flatten()).flatten()[accepted]
-        split.view(-1)[place] = (u[0] / total)[accepted]
-        wanted.view(-1)[place] = False
-    return split
+    """Beta(c, c) draws for c below 1 by Joehnk's method: two uniforms a draw, nearly all accepted when c is small."""
+    u = torch.rand(2, *shape, generator=g, device=g.device).pow_(1 / concentration)
+    total = u.sum(0)
+    split = (u[0] / total).flatten()
+    refused = torch.nonzero(((total > 1) | (total <= 0)).flatten()).flatten()
+    if len(refused):
+        split[refused] = symmetric_beta((len(refused),), g, concentration)
+    return split.view(shape)
 
 
 def multinomial_counts(total: Tensor, probability: Tensor, g: torch.Generator) -> Tensor:

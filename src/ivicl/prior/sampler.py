@@ -5,7 +5,8 @@ B tables, N rows, D covariates, S = 16 strata.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -29,8 +30,10 @@ class Laws:
 
     x: Tensor
     """(B, N, D) covariates."""
+    count: Tensor
+    """(B, N) float64 number of people in each row: 1, or those of a cell of discrete covariates."""
     weight: Tensor
-    """(B, N) share of the people in each row; sums to 1."""
+    """(B, N) their share; sums to 1."""
     propensity: Tensor
     """(B, N) P(Z=1|x)."""
     p: Tensor
@@ -62,14 +65,10 @@ def sample_rows(
 
 def draw_rows(config: PriorConfig, g: torch.Generator, batch: int, rows: int, columns: int) -> RowDraw:
     """The same, with the parameters and the strata."""
-    event = designs.draw_events(batch, config.one_sided_share, config.perfect_share, g)
-    laws = propose_laws(config, g, event, rows, columns)
-    count = torch.ones(batch, rows, device=g.device)
-    laws = settle_events(laws, count, g, lambda n: propose_laws(config, g, event.new_zeros(n), rows, columns))
+    laws = laws_given_events(config, g, batch, lambda event: propose_laws(config, g, event, rows, columns))
     z, stratum = _people(laws, g)
     t, y = observe(stratum, z)
-    table = label(laws, laws.x, z, t.float(), y.float(), count)
-    return RowDraw(table, laws, stratum)
+    return RowDraw(label(laws, laws.x, z, t.float(), y.float(), laws.count.float()), laws, stratum)
 
 
 def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int) -> Laws:
@@ -89,8 +88,8 @@ def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: i
         logits = random_functions(x * relevance(config, g, batch, columns), 16, config.function_families, g)
         logits = torch.where(null, 0.0, logits)
     free = coin((batch,), g, config.free_intercept_share) & ~null[:, 0, 0] & (event == 0) & (columns > 0)
-    exponent = torch.full((batch,), float(rows), device=g.device)
-    return settle_strata(config, g, x, weight, chance, logits, event, exponent, free)
+    count = torch.ones(batch, rows, dtype=torch.float64, device=g.device)
+    return settle_strata(config, g, x, count, chance, logits, event, free)
 
 
 def relevance(config: PriorConfig, g: torch.Generator, batch: int, columns: int) -> Tensor:
@@ -104,15 +103,15 @@ def settle_strata(
     config: PriorConfig,
     g: torch.Generator,
     x: Tensor,
-    weight: Tensor,
+    count: Tensor,
     chance: Tensor,
     logits: Tensor,
     event: Tensor,
-    people: Tensor,
     free: Tensor,
 ) -> Laws:
     """Scale the logit columns (B, N, 16), draw the Dirichlet target, and shift the mean to it (or leave it free)."""
-    batch = len(x)
+    batch, people = len(x), count.sum(-1)
+    weight = (count / people[:, None]).float()
     scale = log_uniform((batch, 1, 1), g, *config.logit_scale)
     uneven = torch.exp(0.7 * normal((batch, 1, 16), g))
     uneven = torch.where(coin((batch, 1, 1), g, config.uneven_scale_share), uneven, 1.0)
@@ -130,25 +129,31 @@ def settle_strata(
         logits[shifted], weight[shifted], target[shifted], config.shift_tolerance, config.shift_steps
     )
     p[kept] = torch.softmax(logits[kept] + intercept[kept], -1)
-    return Laws(x, weight, chance, p, target, ~free, event)
+    return Laws(x, count, weight, chance, p, target, ~free, event)
 
 
-def settle_events(laws: Laws, count: Tensor, g: torch.Generator, redraw) -> Laws:
-    """Keep each proposed law with the right probability (`designs`); a rejected one becomes an ordinary table."""
-    event = laws.event
-    if not bool((event > 0).any()):
-        return laws
-    eps = designs.SLACK * designs.smallest_arm(event, laws.propensity).double()
-    mass = (laws.target * designs.UNSAFE.to(laws.target)[event]).sum(-1)
-    bound = count.double().sum(-1) * torch.log1p(-eps * mass)
-    log_ratio = designs.log_probability(event, laws.p, laws.propensity, count) - bound
-    accepted = coin(tuple(event.shape), g, log_ratio.exp().float()) | (event == 0)
-    rejected = torch.nonzero(~accepted).flatten()
-    if len(rejected) == 0:
-        return laws
-    fresh = redraw(len(rejected))
-    merged = {name: _put(getattr(laws, name), rejected, getattr(fresh, name)) for name in Laws.__dataclass_fields__}
-    return Laws(**merged)
+def laws_given_events(
+    config: PriorConfig, g: torch.Generator, batch: int, propose: Callable[[Tensor], Laws]
+) -> Laws:
+    """Laws of a batch: ordinary ones, and some drawn given an event (`designs`). A rejected proposal becomes an ordinary
+    table; spare ordinary tables are drawn in the same pass, because a second pass would cost more."""
+    event = designs.draw_events(batch, config.one_sided_share, config.perfect_share, g)
+    proposals = int((event > 0).sum())
+    if proposals == 0:
+        return propose(event)
+    spare = 2 + proposals // 2
+    laws = propose(torch.cat([event, event.new_zeros(spare)]))
+    rejected = torch.nonzero(~designs.accept(laws.event, laws.p, laws.propensity, laws.count, laws.target, g)).flatten()
+    if len(rejected) > spare:
+        laws = _map(torch.cat, laws, propose(event.new_zeros(len(rejected) - spare)))
+    chosen = torch.arange(batch, device=event.device)
+    chosen[rejected] = batch + torch.arange(len(rejected), device=event.device)
+    return _map(lambda parts: parts[0][chosen], laws)
+
+
+def _map(function: Callable[[list[Tensor]], Tensor], *laws: Laws) -> Laws:
+    """Apply a function to each field of one or more batches of laws."""
+    return Laws(**{f.name: function([getattr(law, f.name) for law in laws]) for f in fields(Laws)})
 
 
 def label(laws: Laws, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> TableBatch:
@@ -179,9 +184,3 @@ def _people(laws: Laws, g: torch.Generator) -> tuple[Tensor, Tensor]:
     u = torch.rand(*shape, 1, generator=g, device=g.device) * ladder[..., -1:]
     stratum = (ladder <= u).sum(-1).clamp(max=15)
     return z, stratum
-
-
-def _put(values: Tensor, index: Tensor, replacement: Tensor) -> Tensor:
-    values = values.clone()
-    values[index] = replacement.to(values.dtype)
-    return values

@@ -14,17 +14,19 @@ from ivicl.prior.randomness import coin, integers, log_uniform, normal
 GROUP = 8
 
 
-def network_columns(batch: int, rows: int, columns: int, g: torch.Generator) -> Tensor:
+def network_columns(
+    batch: int, rows: int, columns: int, g: torch.Generator, most_layers: int = 4, most_units: int = 32
+) -> Tensor:
     """(B, N, columns) random hidden units of random networks with noise after each layer."""
-    parts = [_group(min(GROUP, batch - start), rows, columns, g) for start in range(0, batch, GROUP)]
+    parts = [_group(min(GROUP, batch - start), rows, columns, g, most_layers, most_units) for start in range(0, batch, GROUP)]
     return torch.cat(parts) if parts else torch.zeros(0, rows, columns, device=g.device)
 
 
-def _group(batch: int, rows: int, columns: int, g: torch.Generator) -> Tensor:
-    layers = 2 + int(_truncated_normal((1,), g, 1, 10).clamp(max=4))
+def _group(batch: int, rows: int, columns: int, g: torch.Generator, most_layers: int, most_units: int) -> Tensor:
+    layers = min(2 + int(_truncated_normal((1,), g, 1, 10)), most_layers)
     needed = -(-2 * columns // layers)  # all layers together have at least twice the columns
-    width = max(4 + int(_truncated_normal((1,), g, 5, 50).clamp(max=44)), needed)
-    roots = 4 + int(_truncated_normal((1,), g, 5, 50).clamp(max=44))
+    width = max(min(4 + int(_truncated_normal((1,), g, 5, 50)), most_units), needed)
+    roots = min(4 + int(_truncated_normal((1,), g, 5, 50)), most_units)
     own_law = coin((batch, 1, 1), g, 0.5)
     root_sd = torch.where(own_law, normal((batch, 1, roots), g).abs(), 1.0)
     root_mean = torch.where(own_law, normal((batch, 1, roots), g), 0.0)

@@ -10,54 +10,46 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-INNER_STEPS = 8
 RELAXATION = 1.5
+LONGEST_RUN = 16
 
 
 def strata_probabilities(logits: Tensor, weight: Tensor, target: Tensor, tolerance: float, steps: int) -> Tensor:
     """Shifted softmax of logits (B, N, 16); the weighted mean (weight (B, N), sums to 1) approaches target (B, 16)."""
     aim = target.log().to(logits.dtype)
-    p = torch.softmax(logits, -1)
-    if steps == 1:
-        return torch.softmax(logits + (aim - _log_mean(p, weight))[:, None], -1)
-    c = aim - _log_mean(p, weight)
-    p = torch.softmax(logits + c[:, None], -1)
-    done = 1
+    constant = aim - _log_mean(torch.softmax(logits, -1), weight)
+    p = torch.softmax(logits + constant[:, None], -1)
+    taken, run = 1, 2
     active = torch.arange(len(logits), device=logits.device)
-    p_active, c_active, aim_active, w_active = p, c, aim, weight
-    while True:
-        log_mean = _log_mean(p_active, w_active)
-        far = _distance(log_mean, aim_active) > tolerance
-        if done >= steps or not bool(far.any()):
+    p_active = p
+    while taken < steps:
+        log_mean = _log_mean(p_active, weight)
+        far = (log_mean.exp() - aim.exp()).abs().sum(-1) / 2 > tolerance
+        if not bool(far.any()):
             break
         if not bool(far.all()):
-            active, p_active, c_active = active[far], p_active[far], c_active[far]
-            aim_active, w_active = aim_active[far], w_active[far]
-        c_active = c_active + _inner_steps(p_active, w_active, aim_active)
-        done += INNER_STEPS
-        p_active = torch.softmax(logits[active] + c_active[:, None], -1)
+            active, logits, p_active = active[far], logits[far], p_active[far]
+            constant, aim, weight = constant[far], aim[far], weight[far]
+        constant = constant + _steps(p_active, weight, aim, run)
+        constant = constant - constant.amax(-1, keepdim=True)
+        taken, run = taken + run, min(2 * run, LONGEST_RUN)
+        p_active = torch.softmax(logits + constant[:, None], -1)
         p[active] = p_active
     return p
 
 
-def _inner_steps(p: Tensor, weight: Tensor, aim: Tensor) -> Tensor:
+def _steps(p: Tensor, weight: Tensor, aim: Tensor, number: int) -> Tensor:
     """The change of the constants after a few steps that start at probabilities p."""
     log_v = torch.zeros_like(aim)
-    weight = weight[:, None]
-    for k in range(INNER_STEPS):
-        v = log_v.exp()
-        row = weight / torch.bmm(p, v[..., None])[..., 0][:, None].clamp_min(1e-30)
-        mean = torch.bmm(row, p)[:, 0] * v
+    weight, mean = weight[:, None], torch.bmm(weight[:, None], p)[:, 0]
+    for k in range(number):
         step = aim - mean.clamp_min(1e-30).log()
         log_v = (log_v + (RELAXATION if k % 2 else 1.0) * step).clamp(-30, 30)
-        log_v = log_v - log_v.amax(-1, keepdim=True).clamp_min(0)
+        v = log_v.exp()
+        row = weight / torch.bmm(p, v[..., None]).mT.clamp_min(1e-30)
+        mean = torch.bmm(row, p)[:, 0] * v
     return log_v
 
 
 def _log_mean(p: Tensor, weight: Tensor) -> Tensor:
     return torch.bmm(weight[:, None], p)[:, 0].clamp_min(1e-30).log()
-
-
-def _distance(log_mean: Tensor, aim: Tensor) -> Tensor:
-    """Total variation between the mean and its target."""
-    return (log_mean.exp() - aim.exp()).abs().sum(-1) / 2
