@@ -8,7 +8,6 @@ from typing import Any
 from ivicl.errors import InputError
 from ivicl.posterior import BinnedPosterior
 
-
 NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for sampling error."
 """The warning of every method that plugs the sample's law into a formula."""
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ivicl.data_encoding import (
-    Column,
-    column_from_array,
-    encode_binary,
-    encode_covariate,
-    numbers_from_text,
-    show_values,
-    tidy_number,
-)
+from ivicl.data_checks import MISSING_POLICIES, checked_weights, encode_outcome, rows_to_keep
+from ivicl.data_encoding import Column, column_from_array, encode_binary, encode_covariate
+from ivicl.data_reading import read_frame, refuse_shared_columns
 from ivicl.errors import InputError
-
-MISSING_POLICIES = ("drop", "indicator", "raise")
 
 
 @dataclass(frozen=True)
@@ -126,8 +117,8 @@ class IVData:
         roles |= {f"covariate {i + 1}": name for i, name in enumerate(covariates)}
         if weights is not None:
             roles["weights"] = weights
-        _refuse_shared_columns(roles)
-        columns = _read_frame(df, roles)
+        refuse_shared_columns(roles)
+        columns = read_frame(df, roles)
         unknown = [name for name in ones or {} if name not in (outcome, treatment, instrument)]
         if unknown:
             raise InputError(f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument.")
@@ -212,62 +203,6 @@ class IVData:
         )
 
 
-def _refuse_shared_columns(roles: dict[str, str]) -> None:
-    seen: dict[str, str] = {}
-    for role, name in roles.items():
-        if not isinstance(name, str):
-            raise InputError(f"the {role} must be the name of a column, but is {name!r}.")
-        if name in seen:
-            raise InputError(f"column '{name}' is given twice: as {seen[name]} and as {role}.")
-        seen[name] = role
-
-
-def _read_frame(df: Any, roles: dict[str, str]) -> dict[str, Column]:
-    if isinstance(df, Mapping):
-        names = [str(name) for name in df]
-        _check_names(names, roles)
-        columns = {name: column_from_array(name, df[name]) for name in roles.values()}
-        lengths = {name: len(column) for name, column in columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise InputError("columns differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
-        return columns
-    import narwhals as nw
-
-    native_names = getattr(df, "column_names", None) or getattr(df, "columns", None)
-    if native_names is not None and not callable(native_names):
-        _refuse_duplicate_names([str(name) for name in native_names], roles)
-    try:
-        frame = nw.from_native(df)
-    except Exception as error:
-        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.") from error
-    if isinstance(frame, nw.LazyFrame):
-        _check_names(frame.collect_schema().names(), roles)
-        frame = frame.select(*roles.values()).collect(backend="polars")
-    if not isinstance(frame, nw.DataFrame):
-        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.")
-    _check_names(frame.columns, roles)
-    return {name: column_from_array(name, frame[name]) for name in roles.values()}
-
-
-def _refuse_duplicate_names(names: Iterable[str], roles: dict[str, str]) -> None:
-    wanted = set(roles.values())
-    seen: set[str] = set()
-    for name in names:
-        if name in seen and name in wanted:
-            raise InputError(f"the table has more than one column named '{name}'.")
-        seen.add(name)
-
-
-def _check_names(names: list[str], roles: dict[str, str]) -> None:
-    for role, name in roles.items():
-        if name in names:
-            continue
-        folded = {str(other).lower(): str(other) for other in names}
-        near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
-        hint = f"the nearest name is '{folded[near[0]]}'" if near else f"the columns are {show_values(list(names), 8)}"
-        raise InputError(f"there is no column '{name}' for the {role}; {hint}.")
-
-
 def _build(
     *,
     z: Column,
@@ -285,13 +220,13 @@ def _build(
     if not len(z):
         raise InputError("the table has no rows.")
     notes: list[str] = []
-    weights = np.ones(len(z)) if w is None else _checked_weights(w)
-    keep = _rows_to_keep(z, t, y, x, weights, missing, notes)
+    weights = np.ones(len(z)) if w is None else checked_weights(w)
+    keep = rows_to_keep(z, t, y, x, weights, missing, notes)
     z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
     codings: dict[str, dict[str, Any]] = {}
     z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
     t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
-    y_coded, y_range, binary, coding = _encode_outcome(y, outcome_range, ones.get(y.name))
+    y_coded, y_range, binary, coding = encode_outcome(y, outcome_range, ones.get(y.name))
     if coding is not None:
         codings["outcome"] = coding
     notes += [
@@ -304,96 +239,3 @@ def _build(
     report = DataReport(int(weights.sum()), len(weights), int(len(keep) - keep.sum()), codings, notes)
     names = tuple(name for name, _ in encoded)
     return IVData(matrix, z_coded, t_coded, y_coded, weights, names, y_range, binary, report)
-
-
-def _checked_weights(column: Column) -> np.ndarray:
-    name, values = column.name, column.values
-    if column.kind == "text":
-        raise InputError(
-            f"weights '{name}' must be whole numbers, but holds text such as {show_values(column.levels(), 2)}."
-        )
-    if column.missing.any():
-        raise InputError(f"weights '{name}' has {int(column.missing.sum())} missing values.")
-    if (values < 0).any():
-        raise InputError(f"weights '{name}' must not be negative, but one is {values.min():g}.")
-    fractional = values[values != np.round(values)]
-    if len(fractional):
-        raise InputError(
-            f"weights '{name}' must be whole numbers (how many people a row stands for), but one is {fractional[0]:g}; "
-            "sampling weights are not supported."
-        )
-    if values.sum() == 0:
-        raise InputError(f"weights '{name}' sum to zero.")
-    if values.sum() > 2**53:
-        raise InputError(f"weights '{name}' sum to {values.sum():.3g}, more people than can be counted exactly.")
-    return values.astype(np.float64)
-
-
-def _rows_to_keep(
-    z: Column, t: Column, y: Column, x: list[Column], weights: np.ndarray, missing: str, notes: list[str]
-) -> np.ndarray:
-    keep = weights > 0
-    if not keep.all():
-        notes.append(f"{int((~keep).sum())} rows of weight zero dropped")
-    decisive = [(c, role) for c, role in ((z, "instrument"), (t, "treatment"), (y, "outcome"))]
-    if missing == "drop":
-        decisive += [(c, "covariate") for c in x]
-    for column, role in decisive:
-        gone = int((keep & column.missing).sum())
-        if gone:
-            notes.append(f"{gone} rows dropped: {role} '{column.name}' is missing")
-        if gone and not (keep & ~column.missing).any():
-            raise InputError(
-                f"no row is left: {role} '{column.name}' is missing in all {gone} rows"
-                + (" that were left." if gone < len(keep) else ".")
-            )
-        keep = keep & ~column.missing
-    if missing == "raise":
-        for column in x:
-            gone = int((keep & column.missing).sum())
-            if gone:
-                raise InputError(f"covariate '{column.name}' is missing in {gone} rows, and missing='raise' was asked.")
-    return keep
-
-
-def _encode_outcome(
-    column: Column, outcome_range: tuple[float, float] | None, one: Any
-) -> tuple[np.ndarray, tuple[float, float], bool, dict[str, Any] | None]:
-    """Two values become a binary outcome, unless the user gave another range: then they are amounts like any other."""
-    if one is None:
-        column = numbers_from_text(column)
-    levels = column.levels()
-    if outcome_range is None:
-        if len(levels) <= 2 and (len(levels) == 2 or one is not None or column.kind == "text" or levels[0] in (0, 1)):
-            coded, coding = encode_binary(column, "outcome", one)
-            return coded, (0.0, 1.0), True, coding
-        if column.kind == "text":
-            raise InputError(
-                f"outcome '{column.name}' must be numbers or two values, but has {len(levels)}: {show_values(levels)}."
-            )
-        if len(levels) == 1:
-            raise InputError(f"outcome '{column.name}' is always {levels[0]}, so its possible range must be given.")
-        return column.values, (float(levels[0]), float(levels[-1])), False, None
-    low, high = _checked_range(outcome_range)
-    if column.kind == "text":
-        raise InputError(f"outcome '{column.name}' is text ({show_values(levels, 3)}), so it cannot have a range.")
-    outside = column.values[(column.values < low) | (column.values > high)]
-    if len(outside):
-        raise InputError(
-            f"outcome '{column.name}' must lie between {tidy_number(low)} and {tidy_number(high)}, "
-            f"but {len(outside)} values do not, such as {tidy_number(outside[0])}."
-        )
-    if (low, high) == (0.0, 1.0) and set(levels) <= {0, 1}:
-        coded, coding = encode_binary(column, "outcome", one)
-        return coded, (low, high), True, coding
-    return column.values, (low, high), False, None
-
-
-def _checked_range(outcome_range: tuple[float, float]) -> tuple[float, float]:
-    try:
-        low, high = (float(v) for v in outcome_range)
-    except (TypeError, ValueError):
-        raise InputError(f"outcome_range must be two numbers, but is {outcome_range!r}.") from None
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise InputError(f"outcome_range must be a smaller and a larger finite number, but is ({low:g}, {high:g}).")
-    return low, high

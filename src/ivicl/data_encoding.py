@@ -213,7 +213,7 @@ def encode_covariate(column: Column, weights: np.ndarray, notes: list[str]) -> l
         return _encode_levels(column, weights, notes)
     if not column.missing.any():
         return [(column.name, column.values)]
-    middle = weighted_median(column.values[~column.missing], weights[~column.missing])
+    middle = weighted_quantile(column.values[~column.missing], weights[~column.missing], 0.5)
     notes.append(
         f"covariate '{column.name}': {int(column.missing.sum())} missing values set to the median, and flagged"
     )
@@ -231,7 +231,8 @@ def _encode_levels(column: Column, weights: np.ndarray, notes: list[str]) -> lis
         # Ties are broken by name, so that the order of the rows cannot change the encoding.
         kept = sorted(levels, key=lambda v: (-frequency[v], v))[: MAX_LEVELS - 1]
         notes.append(
-            f"covariate '{column.name}': {len(levels)} different texts; the {len(kept)} most frequent kept, the others joined"
+            f"covariate '{column.name}': {len(levels)} different texts; "
+            f"the {len(kept)} most frequent are kept, the others joined"
         )
         lookup = set(kept)
         values = np.array([v if v in lookup else "(other)" for v in values], dtype=object)
@@ -244,9 +245,11 @@ def _encode_levels(column: Column, weights: np.ndarray, notes: list[str]) -> lis
     return columns
 
 
-def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: Any) -> Any:
+    """The smallest value with at least q of the weight at or below it: one row of weight k equals k rows."""
     if not len(values):
-        return 0.0
+        return np.zeros_like(np.asarray(q, dtype=np.float64))
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])
+    place = np.searchsorted(cumulated, np.asarray(q) * cumulated[-1])
+    return values[order][np.minimum(place, len(values) - 1)]

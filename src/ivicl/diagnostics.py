@@ -1,4 +1,4 @@
-"""What the data say about the design before any bound is computed: the first stage and the instrumental inequalities."""
+"""What the data say about the design before any bound: the first stage and the instrumental inequalities."""
 
 from __future__ import annotations
 

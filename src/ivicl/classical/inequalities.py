@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from ivicl.data import IVData
+from ivicl.data_encoding import weighted_quantile
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _test_thresholds(data: IVData, most: int = 9) -> np.ndarray:
     levels = np.unique(data.y)[1:]
     if len(levels) <= most:
         return levels if len(levels) else np.array([data.outcome_range[1]])
-    return np.unique(np.quantile(data.y, np.linspace(0, 1, most + 2)[1:-1]))
+    return np.unique(weighted_quantile(data.y, data.w, np.linspace(0, 1, most + 2)[1:-1]))
 
 
 def warning_of(inequalities: list[Inequality]) -> str | None:
