@@ -5,7 +5,7 @@ as the paper prints it. The latent price is sensf(s) (Zt + 3) + 25 + V with Zt =
 generator's constants and once more in the sample; T ~ Bernoulli(sigmoid(price)) is premium or regular.
 
 The trap: were the outcome to use the continuous price, Z would reach it past T and exclusion would fail. So each
-treatment has one fixed price, and Y = g(s, e, p_T) + error, with the error sharing V with T. Our choices, recorded here:
+treatment has one fixed price, and Y = g(s, e, p_T) + error, with the error sharing V with T. Our choices:
 
 - RHO = 0.5, the correlation of the price noise and the demand error;
 - PRICES = (16, 25): on the generator's scale, about a standard deviation below the mean price and two above it;

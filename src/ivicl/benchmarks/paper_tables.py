@@ -1,4 +1,4 @@
-"""The numbers of the paper's tables, cell by cell: (mean, standard error) of validity, width and seconds per 1,000 rows."""
+"""The numbers of the paper's tables: (mean, standard error) of validity, width and seconds per 1,000 rows."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from ivicl.result import BoundsResult
 from ivicl.version import __version__
 
 DEFAULT_ALPHA = {"bayes-bp": 0.1, "levis": 0.05, "whitehouse": 0.05}
-"""The paper: 0.01 for the network and Bayes, 0.1 for Bayes-BP; it gives none for the other two, ours is the usual 0.05."""
+"""The paper: 0.01 for the network and Bayes, 0.1 for Bayes-BP; none for the other two, for which 0.05 is usual."""
 WARM_UP_ROWS = 256
 
 
