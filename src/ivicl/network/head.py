@@ -1,0 +1,95 @@
+"""From a representation to log posteriors on K bins of [-1, 1], in float32.
+
+A linear map to K bins has to learn every location of every peak. But where a posterior ends is known roughly: near the
+plug-in ends of the identified set. So logits are also written on short grids laid out from these anchors and read off at
+the bins by interpolation; one learned shape then serves every location. Plain bins remain beside them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ivicl.network.config import BINS
+
+EFFECT_GRID, END_GRID, COARSE = 192, 96, 128
+EFFECT_SPAN = (-0.5, 1.5)
+END_SPAN = (-8.0, 8.0)
+SIZES = {"effect": BINS + EFFECT_GRID + 2 * END_GRID, "end": COARSE + END_GRID}
+
+
+def centres(device: torch.device) -> Tensor:
+    """(K,) bin centres."""
+    return (torch.arange(BINS, device=device, dtype=torch.float32) + 0.5) * (2 / BINS) - 1
+
+
+def read_grid(values: Tensor, position: Tensor) -> Tensor:
+    """Linear interpolation of values (B,G), given on a uniform grid of [0, 1], at position (B,K); flat outside."""
+    last = values.shape[1] - 1
+    place = position.clamp(0, 1) * last
+    left = place.detach().floor().clamp(max=last - 1)
+    index = left.long()
+    low, high = values.gather(1, index), values.gather(1, index + 1)
+    return low + (high - low) * (place - left)
+
+
+def _relative(anchor: Tensor, scale: Tensor, span: tuple[float, float]) -> Tensor:
+    """(B,K) place of each bin on a grid that spans `span` in units of `scale` around `anchor` (B,1)."""
+    return ((centres(anchor.device) - anchor) / scale - span[0]) / (span[1] - span[0])
+
+
+def write_bins(effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors) -> tuple[Tensor, Tensor, Tensor]:
+    """Raw outputs of the maps below -> logits (B,K) of effect, lower and upper."""
+    at_lower = _relative(anchors.lower, anchors.scale, END_SPAN)
+    at_upper = _relative(anchors.upper, anchors.scale, END_SPAN)
+    between = _relative(anchors.lower, (anchors.upper - anchors.lower).clamp(min=0.01), EFFECT_SPAN)
+    bins, inner, left, right = effect.split([BINS, EFFECT_GRID, END_GRID, END_GRID], 1)
+    effect = bins + read_grid(inner, between) + read_grid(left, at_lower) + read_grid(right, at_upper)
+    coarse = ((centres(effect.device) + 1) / 2).expand(effect.shape[0], -1)
+    ends = []
+    for raw, place in ((lower, at_lower), (upper, at_upper)):
+        plain, near = raw.split([COARSE, END_GRID], 1)
+        ends.append(read_grid(plain, coarse) + read_grid(near, place))
+    return effect, ends[0], ends[1]
+
+
+class Anchors:
+    """Where the grids lie: plug-in ends (B,1) and the unit of the ends' posteriors (B,1)."""
+
+    def __init__(self, lower: Tensor, upper: Tensor, scale: Tensor) -> None:
+        self.lower = lower
+        self.upper = upper
+        # A unit below one bin cannot be seen at the bins' centres.
+        self.scale = scale.clamp(min=1.5 / BINS, max=0.25)
+
+
+class AnchoredHead(nn.Module):
+    """Representation -> raw outputs for `write_bins`. Raw outputs of several heads may be added before they are written."""
+
+    def __init__(self, width: int, zero: bool) -> None:
+        super().__init__()
+        self.effect = nn.Linear(width, SIZES["effect"])
+        self.lower = nn.Linear(width, SIZES["end"])
+        self.upper = nn.Linear(width, SIZES["end"])
+        for linear in (self.effect, self.lower, self.upper):
+            nn.init.zeros_(linear.bias)
+            if zero:
+                nn.init.zeros_(linear.weight)
+            else:
+                nn.init.normal_(linear.weight, std=0.02)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return self.effect(x), self.lower(x), self.upper(x)
+
+
+class LinearHead(nn.Module):
+    """The paper's head: one linear map to the bins of each posterior."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.out = nn.Linear(width, 3 * BINS)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        effect, lower, upper = self.out(self.norm(x)).split(BINS, 1)
+        return effect, lower, upper

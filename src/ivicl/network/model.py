@@ -1,0 +1,205 @@
+"""The network: raw data in, three log posteriors out, in the caller's own coding. Reads from top to bottom.
+
+B tables, N rows, D covariates, P kept covariates, E width, M latents, S summary width, K bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ivicl.network import prepare
+from ivicl.network.config import NetworkConfig
+from ivicl.network.head import AnchoredHead, Anchors, LinearHead, write_bins
+from ivicl.network.regression import RegressionLayer
+from ivicl.network.rows import FullBlock, InducedBlock, log_weights
+from ivicl.network.summary import Summary, ends_of, sampling_scale, smoothed_law
+
+
+@dataclass
+class Prediction:
+    """Log posteriors (B,K) of the effect and of the identified set's ends, and what the rows believe."""
+
+    effect: Tensor
+    lower: Tensor
+    upper: Tensor
+    law: Tensor | None = None
+    """(B',N,2,4) log p(t,y|z,x) at each row."""
+    law_tables: Tensor | None = None
+    """(B',) the tables that `law` is for: those with a covariate that varies."""
+
+
+class CovariatePath(nn.Module):
+    """What the covariates add: rows -> a pooled representation (B,C), and the law at each row."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.config = config
+        self.regression = None
+        inputs = config.max_features + 8
+        if config.regression != "none":
+            learned = config.regression == "learned"
+            self.regression = RegressionLayer(
+                config.max_features, config.regression_features, config.penalties, learned
+            )
+            inputs += self.regression.outputs
+        self.embed = nn.Linear(inputs, width)
+        block = InducedBlock if config.attention == "induced" else FullBlock
+        self.blocks = nn.ModuleList(block(width, config.heads, config.row_hidden) for _ in range(config.depth))
+        pooled = width
+        if config.attention == "induced":
+            self.latents = nn.Parameter(torch.randn(config.latents, width))
+            pooled += width
+        if config.summary_width:
+            self.condition = nn.Linear(config.summary_width, width)
+            pooled += config.summary_width + 3
+        self.row_norm = nn.LayerNorm(width)
+        self.law = nn.Linear(width, 8)
+        nn.init.zeros_(self.law.weight)
+        nn.init.zeros_(self.law.bias)
+        if config.summary_width:
+            self.pool = nn.Sequential(
+                nn.Linear(pooled, config.covariate_width), nn.GELU(approximate="tanh"),
+                nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
+            )  # fmt: skip
+
+    def forward(
+        self, x: Tensor, cell: Tensor, w: Tensor, counts: Tensor, summary: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """x (B,N,P) prepared, cell (B,N,8), w (B,N), counts (B,8), summary (B,S). Returns pooled and law (B,N,2,4)."""
+        parts = [x, cell]
+        prior = smoothed_law(counts).flatten(2).log().unsqueeze(1)
+        if self.regression is not None:
+            arm = cell.unflatten(2, (2, 4)).sum(-1) * w.unsqueeze(-1)
+            outcome = cell[:, :, :4] + cell[:, :, 4:]
+            fitted, fits = self.regression(x, outcome, arm)
+            parts.append(fitted)
+            # Start from the ridge fits, pulled inside the simplex.
+            prior = fits.mean(3).clamp(min=0.01).log()
+        rows = self.embed(torch.cat(parts, 2))
+        latents = rows.new_zeros(())
+        if self.config.attention == "induced":
+            latents = self.latents.expand(rows.shape[0], -1, -1)
+            if summary is not None:
+                latents = latents + self.condition(summary).unsqueeze(1)
+        scores = log_weights(w)
+        for block in self.blocks:
+            rows, latents = block(rows, latents, scores)
+        rows = self.row_norm(rows).float()
+        law = (prior + self.law(rows).unflatten(2, (2, 4))).log_softmax(-1)
+        share = shares(w)
+        mean = (share @ rows).flatten(1)
+        if summary is None:
+            return mean, law
+        lower, upper = row_ends(law, share)
+        extra = [latents.float().mean(1)] if self.config.attention == "induced" else []
+        return self.pool(torch.cat([mean, *extra, summary, lower, upper, upper - lower], 1)), law
+
+
+def shares(w: Tensor) -> Tensor:
+    """(B,1,N) weights that sum to one."""
+    return (w / w.sum(1, keepdim=True).clamp(min=1e-30)).float().unsqueeze(1)
+
+
+def row_ends(law: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean over rows of the conditional ends: (B,1) each, from law (B,N,2,4) in logs and share (B,1,N)."""
+    lower, upper = ends_of(law.exp().unflatten(-1, (2, 2)))
+    return (share @ lower.unsqueeze(-1)).flatten(1), (share @ upper.unsqueeze(-1)).flatten(1)
+
+
+class IVNetwork(nn.Module):
+    """`forward` is the exported graph; `canonical` is its inside, which training calls on one coding a table."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.covariates = CovariatePath(config)
+        self.summary: Summary | None = None
+        if config.summary_width:
+            self.summary = Summary(config.summary_width, config.summary_depth)
+            self.summary_head = AnchoredHead(config.summary_width, zero=False)
+            self.covariate_head = AnchoredHead(config.covariate_width, zero=True)
+        else:
+            self.linear_head = LinearHead(config.width)
+
+    def counts_of(self, cell: Tensor, w: Tensor) -> Tensor:
+        """(B,8) people in each cell, scaled down to the training range where there are more."""
+        counts = (cell.double() * w.double().unsqueeze(-1)).sum(1)
+        total = counts.sum(1, keepdim=True).clamp(min=1e-30)
+        return (counts * (self.config.max_count / total).clamp(max=1)).float()
+
+    def from_counts(self, counts: Tensor) -> Prediction:
+        """The summary path alone: the whole answer for a table without covariates. counts (B,8), canonical coding."""
+        assert self.summary is not None
+        raw = self.summary_head(self.summary(counts))
+        return _normalised(*write_bins(*raw, _count_anchors(counts)))
+
+    def canonical(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> Prediction:
+        """x (B,N,D) standardised; z, t, y in the coding to answer in."""
+        cell = prepare.cells(z, t, y)
+        counts = self.counts_of(cell, w)
+        kept = prepare.order_covariates(x, cell, w, self.config.max_features)
+        if self.summary is None:
+            pooled, law = self.covariates(kept, cell, w.float(), counts, None)
+            effect, lower, upper = self.linear_head(pooled)
+            return _normalised(effect, lower, upper, law, torch.arange(x.shape[0], device=x.device))
+        # The summary path learns from count tables alone: gradients of the few row tables in a step would only be noise.
+        hidden = self.summary(counts).detach()
+        base = [raw.detach() for raw in self.summary_head(hidden)]
+        # With no covariate that varies, the summary path alone answers.
+        varies = kept.abs().amax((1, 2)) > 0
+        place = torch.arange(varies.shape[0], device=x.device)
+        # Some runtimes fail on an empty batch: where no table has covariates, the first goes along and is not used.
+        chosen = (varies | ((place == 0) & ~varies.any())).nonzero(as_tuple=True)[0]
+        pooled, law = self.covariates(kept[chosen], cell[chosen], w[chosen].float(), counts[chosen], hidden[chosen])
+        lower, upper = row_ends(law, shares(w[chosen]))
+        extra = self.covariate_head(pooled)
+        gate = varies.float().unsqueeze(1)
+        back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
+        plain = _count_anchors(counts)
+        anchors = Anchors(
+            back @ lower + (1 - gate) * plain.lower, back @ upper + (1 - gate) * plain.upper, plain.scale
+        )
+        raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
+        return _normalised(*write_bins(*raw, anchors), law, chosen)
+
+    def forward(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """x (B,N,D) float64; z, t, y, w (B,N) float32. Log posteriors (B,K) of effect, lower, upper."""
+        standard = prepare.standardise(x, w)
+        weights = prepare.coding_weights(z, t, y, w, self.config.tie_ramp)
+        if not self.config.canonical_coding:
+            weights = torch.zeros_like(weights)
+            weights[:, 0] = 1
+        # One copy of the table for each coding that counts: one, except near ties.
+        table, coding = (weights > 0).nonzero(as_tuple=True)
+        flips = torch.tensor(prepare.CODINGS, dtype=z.dtype, device=z.device)[coding]
+        flip_t, flip_y, flip_z = (flips[:, k : k + 1] for k in range(3))
+        answer = self.canonical(
+            standard[table], _flip(z[table], flip_z), _flip(t[table], flip_t), _flip(y[table], flip_y), w[table]
+        )
+        # A flip of t or of y mirrors the effect and swaps the ends; both together change nothing.
+        mirrored = (flip_t - flip_y).abs()
+        effect = torch.lerp(answer.effect.exp(), answer.effect.exp().flip(1), mirrored)
+        lower = torch.lerp(answer.lower.exp(), answer.upper.exp().flip(1), mirrored)
+        upper = torch.lerp(answer.upper.exp(), answer.lower.exp().flip(1), mirrored)
+        owner = (table.unsqueeze(0) == torch.arange(x.shape[0], device=x.device).unsqueeze(1)).float()
+        mix = owner * weights[table, coding].unsqueeze(0)
+        return tuple((mix @ p).clamp(min=1e-30).log() for p in (effect, lower, upper))  # type: ignore[return-value]
+
+
+def _flip(values: Tensor, flip: Tensor) -> Tensor:
+    return (values - flip).abs()
+
+
+def _count_anchors(counts: Tensor) -> Anchors:
+    lower, upper = ends_of(smoothed_law(counts))
+    return Anchors(lower.unsqueeze(1), upper.unsqueeze(1), sampling_scale(counts))
+
+
+def _normalised(
+    effect: Tensor, lower: Tensor, upper: Tensor, law: Tensor | None = None, law_tables: Tensor | None = None
+) -> Prediction:
+    return Prediction(effect.log_softmax(1), lower.log_softmax(1), upper.log_softmax(1), law, law_tables)

@@ -1,0 +1,110 @@
+"""Runs the exported graph with onnxruntime: no torch, no network, the same answer every time.
+
+A model is one ONNX file. Its metadata hold the config, the prior, the training record, the evaluation and a checksum of
+the file itself (taken with the checksum's own digits zeroed), which is verified on loading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ivicl.errors import ModelFileError
+from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+
+SCHEMA = 1
+"""Version of the graph's inputs, outputs and metadata that this runtime understands."""
+SHIPPED = "ivicl.onnx"
+_DIGEST = re.compile(rb"ivicl-sha256:([0-9a-f]{64})")
+
+
+def file_digest(content: bytes) -> tuple[str, str]:
+    """The checksum written in a model file and the one computed from it."""
+    found = _DIGEST.search(content)
+    if found is None:
+        raise ModelFileError("The file is not an ivicl model: it holds no checksum.")
+    start, end = found.span(1)
+    blank = content[:start] + b"0" * 64 + content[end:]
+    return found.group(1).decode(), hashlib.sha256(blank).hexdigest()
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Probabilities (B,K) on K uniform bins of [-1, 1]: of the effect, and of the two ends of the identified set."""
+
+    effect: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.effect)
+
+    def of(self, name: str, table: int = 0) -> BinnedPosterior:
+        """One posterior: `name` is effect, lower or upper."""
+        return BinnedPosterior(EFFECT_EDGES, getattr(self, name)[table])
+
+
+class Model:
+    """A loaded model. `Model.shipped()` is the one in the package; `Model.load(path)` any other."""
+
+    def __init__(self, content: bytes, name: str) -> None:
+        written, computed = file_digest(content)
+        if written != computed:
+            raise ModelFileError(f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}.")
+        self.name = name
+        self.sha256 = written
+        self._content = content
+        schema = self.metadata.get("schema")
+        if schema != SCHEMA:
+            raise ModelFileError(f"The model file {name!r} has schema {schema}; this version of ivicl reads schema {SCHEMA}.")
+
+    @staticmethod
+    def load(path: str | Path) -> Model:
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise ModelFileError(f"The model file {str(path)!r} cannot be read: {error.strerror}.") from error
+        return Model(content, Path(path).name)
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def shipped() -> Model:
+        file = resources.files("ivicl") / "weights" / SHIPPED
+        if not file.is_file():
+            raise ModelFileError("This installation holds no model: ivicl.onnx is missing from its weights folder.")
+        return Model(file.read_bytes(), SHIPPED)
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        return onnxruntime.InferenceSession(self._content, options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Config, prior, training record, evaluation."""
+        return json.loads(self._session.get_modelmeta().custom_metadata_map["ivicl"])
+
+    def predict(self, x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> Posteriors:
+        """x (B,N,D), the others (B,N); weight 0 is padding."""
+        feed = {"x": np.asarray(x, np.float64)}
+        feed |= {name: np.asarray(value, np.float32) for name, value in (("z", z), ("t", t), ("y", y), ("w", w))}
+        logs = self._session.run(["effect", "lower", "upper"], feed)
+        parts = [np.exp(log.astype(np.float64)) for log in logs]
+        return Posteriors(*(part / part.sum(1, keepdims=True) for part in parts))
+
+    def predict_counts(self, tables: np.ndarray) -> Posteriors:
+        """tables (B,2,2,2) of people by [z][t][y]."""
+        counts = np.asarray(tables, np.float64).reshape(-1, 8)
+        cell = np.broadcast_to(np.arange(8), counts.shape)
+        return self.predict(np.zeros((*counts.shape, 0)), cell // 4, cell // 2 % 2, cell % 2, counts)

@@ -1,0 +1,265 @@
+"""The trainer: one function of a config, that can be killed at any moment and goes on with the same tables.
+
+Under `torchrun` each process takes every world-size-th micro-batch and gradients are summed, so that any number of
+processes computes the same step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from torch import Tensor
+
+from ivicl.network.model import IVNetwork
+from ivicl.training import plan, store
+from ivicl.training.config import TrainConfig
+from ivicl.training.losses import count_loss, table_loss
+from ivicl.training.optim import MuonAdamW, clip_gradients
+from ivicl.training.validation import validate
+
+SAVE_SECONDS = 180.0
+LOG_FIELDS = ("step", "stage", "seconds", "tables", "lr", "norm", "counts", "compressed", "rows", "ends", "law")
+
+
+class Run:
+    """The state of a run: network, average, optimizer, position."""
+
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        self.config = config
+        self.folder = folder
+        with torch.random.fork_rng():
+            torch.manual_seed(config.seed)
+            self.network = IVNetwork(config.network)
+        self.average = {name: p.detach().clone() for name, p in self.network.state_dict().items()}
+        self.optimizer = MuonAdamW(self.network, config.lr, config.muon, config.weight_decay)
+        self.step = 0
+        self.seconds = 0.0
+        self.tables = {"counts": 0, "compressed": 0, "rows": 0}
+
+    def save(self) -> None:
+        tensors: dict[str, Tensor] = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
+        tensors |= {f"average.{k}": v for k, v in self.average.items()}
+        tensors |= {f"optimizer.{k}": v for k, v in self.optimizer.state.items()}
+        meta = {"config": self.config.to_dict(), "step": self.step, "seconds": self.seconds, "tables": self.tables}
+        store.save(self.folder, tensors, meta)
+
+    @staticmethod
+    def resume(folder: Path, settings: list[str] | None = None) -> Run:
+        tensors, meta = store.load(folder)
+        run = Run(TrainConfig.from_dict(meta["config"]).with_settings(settings or []), folder)
+        run.network.load_state_dict(_part(tensors, "weights."))
+        run.average = _part(tensors, "average.")
+        run.optimizer.state = _part(tensors, "optimizer.")
+        run.step, run.seconds, run.tables = meta["step"], meta["seconds"], meta["tables"]
+        return run
+
+    def start_from(self, weights: dict[str, Tensor]) -> None:
+        """Begin from shipped weights, with a fresh optimizer."""
+        self.network.load_state_dict(weights)
+        self.average = {name: p.detach().clone() for name, p in weights.items()}
+
+    def averaged(self) -> IVNetwork:
+        """A network with the averaged weights: what is evaluated and shipped."""
+        network = IVNetwork(self.config.network)
+        network.load_state_dict(self.average)
+        return network.eval()
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def train(run: Run, progress: bool = True, until: int | None = None) -> Run:
+    """Train to the end of the config (or to step `until`), saving every few minutes."""
+    rank, world = _join()
+    stop = _StopFlag()
+    last_save = time.monotonic()
+    end = min(run.config.steps, until if until is not None else run.config.steps)
+    log = _Log(run.folder, run.step) if rank == 0 else None
+    with _bar(progress and rank == 0, end, run.step) as advance:
+        while run.step < end and not stop.asked:
+            started = time.monotonic()
+            row = train_step(run, rank, world)
+            run.seconds += time.monotonic() - started
+            run.step += 1
+            if log is None:
+                continue
+            log.add(row | {"step": run.step, "seconds": round(run.seconds, 2), "tables": sum(run.tables.values())})
+            advance(run, row)
+            if run.step % run.config.validate_every == 0 or run.step == end:
+                log.note(validate(run.averaged(), run.config) | {"step": run.step, "seconds": round(run.seconds)})
+            if time.monotonic() - last_save > SAVE_SECONDS:
+                run.save()
+                log.flush()
+                last_save = time.monotonic()
+    if log is not None:
+        run.save()
+        log.flush()
+        log.draw()
+    if world > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+    return run
+
+
+def train_step(run: Run, rank: int = 0, world: int = 1) -> dict[str, Any]:
+    """One step: this process's micro-batches, gradients summed over processes, one update."""
+    config, network = run.config, run.network
+    network.train()
+    for parameter in network.parameters():
+        parameter.grad = None
+    sums = {"counts": 0.0, "compressed": 0.0, "rows": 0.0, "ends": 0.0, "law": 0.0}
+    sizes = {"counts": 0, "compressed": 0, "rows": 0}
+    pieces = plan.micro_batches(config, run.step)
+    rows = sum(kind == "rows" for kind, _ in pieces)
+    for index, (kind, share) in enumerate(pieces):
+        if index % world != rank:
+            continue
+        micro = plan.make(config, run.step, index, kind, share)
+        if kind == "counts":
+            losses = count_loss(network, micro.batch, config.loss, micro.generator)  # type: ignore[arg-type]
+        else:
+            with _autocast(config.precision):
+                losses = table_loss(
+                    network, micro.batch, config.loss, micro.generator, one_label=not config.orbit  # type: ignore[arg-type]
+                )
+        (losses["loss"] * share).backward()
+        sizes[kind] += micro.tables
+        sums[kind] += losses["effect"].item() / (rows if kind == "rows" else 1)
+        if kind == "rows" or run.step < config.count_steps:
+            sums["ends"] += losses["ends"].item() / max(rows, 1)
+            sums["law"] += losses.get("law", torch.zeros(())).item() / max(rows, 1)
+    if world > 1:
+        _sum_over_processes(network, sums, sizes)
+    norm = clip_gradients(network, config.clip)
+    summary_scale, scale = plan.learning_rates(config, run.step)
+    scales = {n: summary_scale if n.startswith("summary") else scale for n in run.optimizer.parameters}
+    run.optimizer.step(scales)
+    _update_average(run)
+    for kind, size in sizes.items():
+        run.tables[kind] += size
+    stage = 1 if run.step < config.count_steps else 2
+    return {**sums, "norm": norm, "lr": config.lr * max(scale, summary_scale), "stage": stage}
+
+
+@torch.no_grad()
+def _update_average(run: Run) -> None:
+    # Young averages forget faster, or they would remember the random start.
+    decay = min(run.config.average, (1 + run.step) / (10 + run.step))
+    for name, value in run.network.state_dict().items():
+        run.average[name].lerp_(value, 1 - decay)
+
+
+def _sum_over_processes(network: IVNetwork, sums: dict[str, float], sizes: dict[str, int]) -> None:
+    for parameter in network.parameters():
+        if parameter.requires_grad:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            dist.all_reduce(parameter.grad)
+    values = torch.tensor([*sums.values(), *sizes.values()], dtype=torch.float64)
+    dist.all_reduce(values)
+    for key, value in zip([*sums], values[: len(sums)].tolist(), strict=True):
+        sums[key] = value
+    for key, value in zip([*sizes], values[len(sums) :].tolist(), strict=True):
+        sizes[key] = int(value)
+
+
+def _join() -> tuple[int, int]:
+    """Join the process group that torchrun set up, if any."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world > 1 and not dist.is_initialized():
+        dist.init_process_group("gloo")
+    return (dist.get_rank(), world) if world > 1 else (0, 1)
+
+
+def native_bf16() -> bool:
+    """Whether this processor multiplies bf16 itself; emulated, it is a hundred times slower than float32."""
+    return bool(torch.cpu._is_avx512_bf16_supported())
+
+
+def _autocast(precision: str) -> contextlib.AbstractContextManager:
+    use = precision == "bf16" or (precision == "auto" and native_bf16())
+    return torch.autocast("cpu", torch.bfloat16) if use else contextlib.nullcontext()
+
+
+class _StopFlag:
+    """Set by SIGTERM or Ctrl-C: the step under way is finished and saved."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        with contextlib.suppress(ValueError):  # not in the main thread: leave signals alone
+            signal.signal(signal.SIGTERM, self._set)
+            signal.signal(signal.SIGINT, self._set)
+
+    def _set(self, *_: object) -> None:
+        self.asked = True
+
+
+class _Log:
+    """`log.csv` (a line a step) and `validation.csv` in the run's folder; lines after the resumed step are dropped."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "log.csv"
+        self.validation = folder / "validation.csv"
+        for path in (self.path, self.validation):
+            _truncate(path, step)
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.rows.append({k: f"{v:.5g}" if isinstance(v, float) and k != "seconds" else v for k, v in row.items()})
+
+    def note(self, row: dict[str, Any]) -> None:
+        _append(self.validation, [row], list(row))
+
+    def flush(self) -> None:
+        _append(self.path, self.rows, list(LOG_FIELDS))
+        self.rows = []
+
+    def draw(self) -> None:
+        from ivicl.training.curve import draw_curve
+
+        draw_curve(self.path.parent)
+
+
+def _truncate(path: Path, step: int) -> None:
+    if path.exists():
+        with path.open() as file:
+            lines = list(csv.DictReader(file))
+        if lines:
+            kept = [line for line in lines if int(line["step"]) <= step]
+            path.unlink()
+            _append(path, kept, list(lines[0]))
+
+
+def _append(path: Path, rows: list[dict[str, Any]], fields: list[str]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, fields, extrasaction="ignore")
+        if new:
+            writer.writeheader()
+        writer.writerows(rows)
+
+
+@contextlib.contextmanager
+def _bar(show: bool, end: int, done: int) -> Iterator[Any]:
+    columns = (TextColumn("step {task.completed}/{task.total}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.description}"), disable=not show) as bar:
+        task = bar.add_task("", total=end, completed=done)
+
+        def advance(run: Run, row: dict[str, Any]) -> None:
+            speed = sum(run.tables.values()) / max(run.seconds, 1e-9)
+            loss = row["rows"] or row["counts"]
+            bar.update(task, completed=run.step, description=f"loss {loss:.3f}  {speed:.0f} tables/s")
+
+        yield advance
