@@ -20,8 +20,8 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.posterior import EFFECT_EDGES, N_BINS, BinnedPosterior
 
-BURN_IN = 60
-"""Sweeps thrown away. Chains start at points that fit the counts, and forget within about ten sweeps."""
+BURN_IN = 100
+"""Sweeps thrown away. Chains start at points that fit the counts; most forget them within ten sweeps, a few in fifty."""
 ROUND = 25
 """Sweeps between two looks at the precision."""
 DRAWS_PER_STATE = 8
@@ -131,8 +131,7 @@ class _Block:
         self.sums = np.zeros((2, self.n_tables * n_chains))
 
     def burn_in(self) -> None:
-        for _ in range(BURN_IN):
-            self.chains.sweep()
+        self.chains.burn_in(BURN_IN)
         self.centre = self.chains.expected_effect()
 
     def run_round(self) -> None:

@@ -26,8 +26,8 @@ def line_move(
     growing_shapes: np.ndarray,
     shrinking_shapes: np.ndarray,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """New cells (P, C) and (M, C) after one move by some d: growing + d, shrinking - d; and which chains accepted.
+) -> tuple[np.ndarray, np.ndarray]:
+    """New cells (P, C) and (M, C) after one move by some d: growing + d, shrinking - d.
 
     Each cell x has prior density x^(shape - 1). Cells are rebuilt from their distance to the nearer end, never by
     subtraction, so that a cell of 1e-200 keeps all its digits.
@@ -75,7 +75,7 @@ def line_move(
     u, r = length / (1 + np.exp(-moved)), length / (1 + np.exp(moved))
     new_growing = np.where(accepted, line.growing_gaps + np.maximum(u, TINY), growing)
     new_shrinking = np.where(accepted, line.shrinking_gaps + np.maximum(r, TINY), shrinking)
-    return new_growing, new_shrinking, accepted
+    return new_growing, new_shrinking
 
 
 class _Line:

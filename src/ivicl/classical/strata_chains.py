@@ -8,14 +8,17 @@ outcome that nobody can see enter the law of the data as a sum, and split it as 
     c_jk  compliers with Y(0) = j, Y(1) = k                           prior shape gamma
     d_jk  defiers with Y(0) = j, Y(1) = k                             prior shape gamma
 
-One sweep: (1) Gibbs through the latent counts of the cells, which moves the law; (2) moves along circuits, the minimal
-directions in which the law stays as it is. The 28 circuits are all edges that the set of cells with a given law can
-have, so the chain can walk from any corner to any other; with small gamma the mass sits in the corners.
+One sweep: (1) Gibbs through the latent counts of the cells, which moves everything, but the law slowly when most
+counts are of unknown origin; (2) transfers between two cells that show alike in one arm and not in the other: steps of
+the size of the sampling error of the law; (3) moves along circuits, the minimal directions in which the law stays as
+it is. The 28 circuits are all edges that the set of cells with a given law can have, so the chain can walk from any
+corner to any other; with small gamma the mass sits in the corners.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 from scipy.special import betaincinv
@@ -91,9 +94,19 @@ CIRCUITS = tuple(
 )
 """All minimal directions that leave the law unchanged (a test enumerates them): cells that grow, cells that shrink."""
 
-N_SHORT = 6
-"""The first six circuits have four cells and do most of the work; every sweep takes them all."""
 
+def _transfers() -> list[tuple[int, int, int, int]]:
+    """Pairs of cells that show alike in one arm, with the observed cells that each of them joins in the other arm."""
+    found = []
+    for alike in range(8):
+        other = range(4, 8) if alike < 4 else range(4)
+        for first, second in combinations(MEMBERS[alike], 2):
+            shows = [next(row for row in other if cell in MEMBERS[row]) for cell in (first, second)]
+            found.append((int(first), int(second), shows[0], shows[1]))
+    return found
+
+
+TRANSFERS = _transfers()
 
 LATTICE = np.array([1.1673039782614187**-k for k in range(1, 5)])
 """Roberts's additive sequence in four dimensions (powers of the root of x^5 = x + 1): even at any length."""
@@ -116,8 +129,9 @@ class StrataChains:
         self.splits = split_quantiles(gamma)
         self.rng = rng
         self.cells = self._start()
-        self.accepted = np.zeros(len(CIRCUITS))
+        self.moved = np.zeros(len(CIRCUITS))
         self.tried = np.zeros(len(CIRCUITS))
+        self.preference = np.full(len(CIRCUITS), 1 / len(CIRCUITS))
 
     def _start(self, n_steps: int = 300) -> np.ndarray:
         """Overdispersed points that fit the counts: EM from draws of a wide prior.
@@ -132,12 +146,26 @@ class StrataChains:
         cells += self.rng.standard_gamma(self.shapes[:, None], cells.shape) / total
         return cells / cells.sum(axis=0)
 
-    def sweep(self, n_long: int = 4) -> None:
-        """One Gibbs step through the latent counts, then moves that leave the law as it is."""
+    def burn_in(self, n_sweeps: int) -> None:
+        """Sweeps that forget the start and learn which circuits move mass: some are long, some blocked, by table.
+
+        The preference is frozen afterwards: adapting for ever could change what the chains converge to.
+        """
+        for _ in range(n_sweeps // 2):
+            self.sweep()
+        usual = self.moved / np.maximum(self.tried, 1)
+        weight = usual + usual.mean() / 2 + 1e-12
+        self.preference = weight / weight.sum()
+        for _ in range(n_sweeps - n_sweeps // 2):
+            self.sweep()
+
+    def sweep(self, n_moves: int = 10) -> None:
+        """One Gibbs step, all transfers, and some moves that leave the law as it is."""
         self._gibbs()
-        order = np.concatenate([np.arange(N_SHORT), N_SHORT + self.rng.integers(len(CIRCUITS) - N_SHORT, size=n_long)])
-        for i in self.rng.permutation(order):
-            self._move(i)
+        for transfer in TRANSFERS:
+            self._transfer(*transfer)
+        for circuit in self.rng.choice(len(CIRCUITS), n_moves, p=self.preference):
+            self._move(circuit)
 
     def _gibbs(self) -> None:
         shapes = np.repeat(self.shapes[:, None], self.counts.shape[1], axis=1)
@@ -153,14 +181,32 @@ class StrataChains:
         cells = np.maximum(self.rng.standard_gamma(shapes), 1e-280)
         self.cells = cells / cells.sum(axis=0)
 
+    def _transfer(self, grow: int, shrink: int, gains: int, loses: int) -> None:
+        """A random step of mass from one cell to another, which changes two observed probabilities of one arm."""
+        both = INCIDENCE[[gains, loses]] @ self.cells
+        n = self.counts[[gains, loses]]
+        share = (n[0] + 0.5) / (n.sum(axis=0) + 1.0)
+        # The sampling error of the two probabilities, given their sum: the sum does not change, so the step is fair.
+        scale = both.sum(axis=0) * np.sqrt(share * (1 - share) / (n.sum(axis=0) + 1.0))
+        first, second = self.rng.standard_normal((2, len(scale)))
+        step = 2.0 * scale * first * np.exp(second)
+        before = np.stack([self.cells[grow], self.cells[shrink], both[0], both[1]])
+        after = np.maximum(before + step * np.array([1.0, -1.0, 1.0, -1.0])[:, None], 1e-280)
+        possible = (self.cells[grow] + step > 0) & (self.cells[shrink] - step > 0)
+        powers = np.stack(np.broadcast_arrays(self.shapes[grow] - 1, self.shapes[shrink] - 1, n[0], n[1]))
+        gain = (powers * np.log(after / before)).sum(axis=0)
+        accepted = possible & (np.log(np.clip(self.rng.random(len(step)), 1e-300, 1.0)) < gain)
+        self.cells[grow] = np.where(accepted, after[0], self.cells[grow])
+        self.cells[shrink] = np.where(accepted, after[1], self.cells[shrink])
+
     def _move(self, circuit: int) -> None:
         grow, shrink = CIRCUITS[circuit]
-        new_grow, new_shrink, accepted = line_move(
+        new_grow, new_shrink = line_move(
             self.cells[grow], self.cells[shrink], self.shapes[grow], self.shapes[shrink], self.rng
         )
-        self.cells[grow], self.cells[shrink] = new_grow, new_shrink
-        self.accepted[circuit] += accepted.mean()
+        self.moved[circuit] += np.abs(new_grow[0] - self.cells[grow[0]]).mean()
         self.tried[circuit] += 1
+        self.cells[grow], self.cells[shrink] = new_grow, new_shrink
 
     def expected_effect(self) -> np.ndarray:
         """(C,) the effect with the unseen outcomes averaged out: smoother, so better for watching the chains."""
