@@ -11,6 +11,7 @@ import polars as pl
 
 from ivicl.benchmarks.paper_tables import METHOD_NAMES, METRICS, Cell, PaperTable, paper_tables
 from ivicl.benchmarks.runner import is_network
+from ivicl.errors import InputError
 
 HEADINGS = {"validity": "Validity", "width": "Width", "seconds_per_1k": "Time/1k (s)"}
 DIGITS = {"validity": 2, "width": 3, "seconds_per_1k": 2}
@@ -225,3 +226,12 @@ def write_tables(tables: Sequence[ComparedTable], folder: Path, stem: str) -> li
     paths[1].write_text(to_latex(tables), encoding="utf-8")
     to_frame(tables).write_csv(paths[2])
     return paths
+
+
+def plain_table(runs: pl.DataFrame, benchmark: str) -> ComparedTable:
+    """A table without the paper's side, for settings that the paper has no table of."""
+    settings = tuple(runs["setting"].unique(maintain_order=True).to_list())
+    found = compare(runs, PaperTable("", f"{benchmark}: {', '.join(settings)}", benchmark, settings, None, {}))
+    if found is None:
+        raise InputError(f"there are no runs of '{benchmark}'.")
+    return found

@@ -1,8 +1,8 @@
 """The paper's claim, all else equal: exclusive KL against inclusive KL, with the exact posterior as the judge.
 
 Tables without covariates, one and the same Dirichlet(0.1) prior on the 16 strata. Four answers: the exact posterior,
-two variational fits (exclusive KL), and the network (inclusive KL) where a model is installed. Two kinds of tables: three
-known ones for the figure, and random ones drawn from the prior for the figures of merit.
+two variational fits (exclusive KL), and the network (inclusive KL) where a model is installed. Two kinds of tables:
+three known ones for the figure, and random ones drawn from the prior for the averages.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def divergence(exact: BinnedPosterior, other: BinnedPosterior, bins: int = 128) 
 
 
 def scores(comparisons: list[Comparison]) -> pl.DataFrame:
-    """One row a table and a method: ends, width, coverage of the effect and of the identified set, KL from the exact."""
+    """One row a table and a method: ends, width, what the interval covers, KL from the exact posterior."""
     rows = []
     for c in comparisons:
         for method, posterior in c.answers.items():

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 from ivicl.benchmarks import jobs as jobs_benchmark
 from ivicl.benchmarks.links import FAMILIES, parse
-from ivicl.benchmarks.runner import Job, MethodSpec, plan
+from ivicl.benchmarks.runner import Job, expand_methods, plan
 
 STUDIES = ("strength", "calibration", "sensitivity")
 LEVELS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995)
@@ -36,7 +35,9 @@ def study_jobs(study: str, methods: Sequence[str], seeds: int, quick: bool = Fal
     cells = dict.fromkeys([(n, 5) for n in sizes] + [(base, d) for d in dimensions])
     settings = [f"{family}/n={n}/d={d}" for family in FAMILIES for n, d in cells]
     first = SENSITIVITY_FIRST_SEED
-    return plan("links", settings, range(first, first + seeds), [_at_ninety(m) for m in methods], **common)
+    return plan(
+        "links", settings, range(first, first + seeds), [_at_ninety(m) for m in expand_methods(methods)], **common
+    )
 
 
 def _at_ninety(method: str) -> str:
@@ -99,14 +100,5 @@ def _summary(runs: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def method_alpha(method: str) -> float:
-    return MethodSpec.parse(method).alpha
-
-
 def study_table(study: str, runs: pl.DataFrame) -> pl.DataFrame:
     return {"strength": strength_table, "calibration": calibration_table, "sensitivity": sensitivity_table}[study](runs)
-
-
-def monotone_share(values: np.ndarray) -> float:
-    """Share of neighbouring steps that do not rise; 1 for a falling curve."""
-    return float((np.diff(values) <= 0).mean()) if len(values) > 1 else 1.0

@@ -46,7 +46,9 @@ def binned(effects: np.ndarray) -> BinnedPosterior:
     return BinnedPosterior(EFFECT_EDGES, counts.astype(float))
 
 
-def mean_field(counts: np.ndarray, rng: np.random.Generator, *, starts: int = 16, draws: int = 20_000) -> VariationalFit:
+def mean_field(
+    counts: np.ndarray, rng: np.random.Generator, *, starts: int = 16, draws: int = 20_000
+) -> VariationalFit:
     """Best of several starts of variational Bayes EM, judged by the ELBO."""
     concentration, elbo = _em(counts.reshape(8).astype(float), starts, rng)
     best = int(elbo.argmax())

@@ -1,0 +1,244 @@
+"""`ivicl reproduce`: every table and figure of the paper's evaluation in one run, ending in one report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from ivicl.benchmarks import catalog, figures, mass_covering
+from ivicl.benchmarks.compare import ComparedTable, compare_all, mean_se, write_tables
+from ivicl.benchmarks.report import Report
+from ivicl.benchmarks.runner import Job, MethodSpec, plan, run_jobs, threads
+from ivicl.benchmarks.store import RunStore
+from ivicl.benchmarks.studies import DEFAULT_SEEDS, STUDIES, study_jobs, study_table
+from ivicl.benchmarks.synthetic import generate
+from ivicl.version import __version__
+
+TABLE_BENCHMARKS = ("synthetic", "jobs", "star", "airplane")
+FULL_METHODS = ("ivicl", "plugin", "whitehouse", "levis", "bayes-bp", "bayes", "balke-pearl", "late")
+QUICK_METHODS = ("ivicl", "plugin@learner=linear", "balke-pearl", "sharp", "manski-iv", "no-defiers", "late")
+STUDY_METHODS = ("ivicl", "plugin@learner=linear", "balke-pearl")
+QUICK_STAR = ("small-regular/reading/weak", "small-regular/reading/strong")
+FIGURES: dict[str, tuple[Callable[[pl.DataFrame, Path], Path], str]] = {
+    "strength": (figures.strength_figure, "Width and validity against the strength of the instrument, Jobs."),
+    "calibration": (figures.calibration_figure, "Coverage against the nominal level; bands are one standard error."),
+    "sensitivity": (figures.sensitivity_figure, "Coverage and width of 90 % intervals against rows and covariates."),
+}
+
+
+@dataclass(frozen=True)
+class ReproduceConfig:
+    """What to run and where to write it."""
+
+    folder: Path
+    quick: bool = False
+    """Few seeds, short sweeps, quick methods: minutes instead of hours."""
+    methods: tuple[str, ...] | None = None
+    """Methods of the tables; by default the paper's, or the quick ones."""
+    study_methods: tuple[str, ...] | None = None
+    """Methods of the three studies; by default the network, a fast plug-in and Balke-Pearl."""
+    seeds: int | None = None
+    """Data sets a setting in the tables: 10, or 3 when quick."""
+    model: str = ""
+    """A network file to use instead of the shipped one."""
+    shift_off_model: str = ""
+    """A network trained with the prior's shift switched off, to show what the shift buys."""
+    workers: int = 1
+    """Processes; more than one leaves the times out of the tables."""
+    paths: dict[str, str] = field(default_factory=dict)
+    """Files of the trials, by benchmark, instead of the packaged ones."""
+    progress: bool = True
+
+
+def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
+    """Run what is missing in the folder, then write report.md and report.html."""
+    started = time.perf_counter()
+    config.folder.mkdir(parents=True, exist_ok=True)
+    store = RunStore(config.folder)
+    wanted = config.methods or (QUICK_METHODS if config.quick else FULL_METHODS)
+    study_wanted = config.study_methods or STUDY_METHODS
+    missing = unusable({*wanted, *study_wanted}, config.model)
+    methods = tuple(m for m in wanted if m not in missing)
+    study_methods = tuple(m for m in study_wanted if m not in missing)
+    for method, reason in missing.items():
+        _say(f"{method} is left out: {reason}")
+
+    jobs = table_jobs(config, methods)
+    for study in STUDIES:
+        seeds = 3 if config.quick else DEFAULT_SEEDS[study]
+        extra = {"model": config.model, "path": config.paths.get("jobs")}
+        jobs += study_jobs(study, study_methods, seeds, config.quick, **extra)
+    if config.shift_off_model and "ivicl" not in missing:
+        jobs += plan("synthetic", ("default",), range(_seeds(config)), ("ivicl",), model=config.shift_off_model)
+    runs = _run_with_estimate(jobs, store, config)
+    comparisons = mass_covering.known_comparisons(config.model)
+    random_tables = mass_covering.random_comparisons(5 if config.quick else 50, model=config.model)
+
+    report = Report("The paper's evaluation, reproduced by ivicl")
+    _preamble(report, config, missing)
+    _tables(report, runs, config)
+    _studies(report, runs, config)
+    _mass_covering(report, comparisons, random_tables, config.folder)
+    _shift(report, runs, config)
+    report.paragraph(
+        f"This report took {(time.perf_counter() - started) / 60:.1f} minutes (runs already done not counted)."
+    )
+    return report.write(config.folder)
+
+
+def table_jobs(config: ReproduceConfig, methods: Sequence[str]) -> list[Job]:
+    jobs: list[Job] = []
+    for benchmark in TABLE_BENCHMARKS:
+        settings = QUICK_STAR if config.quick and benchmark == "star" else catalog.settings(benchmark)
+        common = {"path": config.paths.get(benchmark), "model": config.model}
+        jobs += plan(benchmark, settings, range(_seeds(config)), methods, **common)
+    return jobs
+
+
+def _seeds(config: ReproduceConfig) -> int:
+    return config.seeds or (3 if config.quick else 10)
+
+
+def unusable(methods: set[str], model: str = "") -> dict[str, str]:
+    """Methods that cannot run here and why, found by running each on 200 rows."""
+    sample = generate(0, n=200, noise_draws=2).data
+    reasons = {}
+    for method in sorted(methods):
+        try:
+            MethodSpec.parse(method).estimator(model).fit_data(sample)
+        except Exception as error:
+            reasons[method] = f"{type(error).__name__}: {error}"
+    return reasons
+
+
+def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig) -> pl.DataFrame:
+    """Run one job of each kind, say how long the rest will take, run the rest."""
+    kinds: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        if not store.done(job.key):
+            kinds.setdefault((job.method, job.benchmark), []).append(job)
+    probes = [group[0] for group in kinds.values()]
+    options = {"workers": config.workers, "progress": config.progress}
+    _say(f"{sum(map(len, kinds.values()))} runs to do; timing one of each kind first.")
+    runs = run_jobs(probes, store, **options)
+    seconds = {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in runs.iter_rows(named=True)}
+    left = sum((len(group) - 1) * seconds.get(kind, 0.0) for kind, group in kinds.items())
+    _say(f"About {left / 60 / config.workers:.0f} minutes to go, from the time that these took.")
+    return run_jobs(jobs, store, **options)
+
+
+def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:
+    command = "ivicl reproduce" + (" --quick" if config.quick else "")
+    report.paragraph(
+        f"Made by `{command}`, ivicl {__version__}, Python {platform.python_version()} on {platform.machine()} with "
+        f"{os.cpu_count()} cores; numerical libraries may use {threads()} thread(s). Times are of one method at a "
+        "time, after a warm-up that is not counted, and include whatever else the machine was doing."
+    )
+    report.paragraph(
+        "Validity: on the synthetic benchmark the interval contains the whole identified set given (X, noise); on "
+        "the others it contains the true effect or the trial's estimate of it. Width is divided by max Y - min Y. The "
+        "sharp width is that of the identified set: an interval shorter than that cannot contain it. `late` bounds the "
+        "compliers' effect, another estimand."
+    )
+    if config.quick:
+        report.paragraph("Quick form: few seeds and short sweeps. It shows that everything runs, not who is better.")
+    for method, reason in missing.items():
+        report.paragraph(f"Left out: {method} ({reason}).")
+
+
+def _tables(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
+    report.heading("Tables, ours beside the paper's")
+    shown: list[ComparedTable] = []
+    main = runs.filter(pl.col("model").is_in(["", config.model])) if config.shift_off_model else runs
+    for benchmark in TABLE_BENCHMARKS:
+        for table in compare_all(main, benchmark):
+            report.compared(table)
+            shown.append(table)
+    write_tables(shown, config.folder, "tables")
+
+
+def _studies(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
+    report.heading("Studies")
+    for study in STUDIES:
+        report.heading(study.capitalize(), 3)
+        path = write_study(study, runs, config.folder)
+        if path is None:
+            report.paragraph("No run of this study succeeded.")
+        else:
+            report.figure(path, FIGURES[study][1] + f" The numbers are in {study}.csv.")
+
+
+def write_study(study: str, runs: pl.DataFrame, folder: Path) -> Path | None:
+    """study.csv and study.png; None when there is nothing to show."""
+    table = study_table(study, runs)
+    if table.is_empty():
+        return None
+    table.write_csv(folder / f"{study}.csv")
+    return FIGURES[study][0](table, folder / f"{study}.png")
+
+
+def _mass_covering(
+    report: Report, known: list[mass_covering.Comparison], random: list[mass_covering.Comparison], folder: Path
+) -> None:
+    report.heading("Exclusive against inclusive KL, all else equal")
+    report.paragraph(
+        "Tables without covariates and one prior for all, Dirichlet(0.1) on the 16 strata. The exact posterior spreads "
+        "over the identified set; the variational fits, which minimise the exclusive KL, settle on a part of it."
+    )
+    write_mass_covering(known, random, folder)
+    report.figure(folder / "mass_covering.png", "Posterior of the effect; the shaded range is the identified set.")
+    totals = mass_covering.summary(mass_covering.scores(random))
+    head = ["Method", "Mean 99 % width", "Covers effect", "Share of identified set", "KL from exact", "Tables"]
+    lines = [
+        [
+            r["method"],
+            *(f"{r[c]:.3f}" for c in ("width", "covers_effect", "share_of_set", "kl_from_exact")),
+            str(r["tables"]),
+        ]
+        for r in totals.iter_rows(named=True)
+    ]
+    report.table(head, lines)
+    for method, reason in known[0].problems.items():
+        report.paragraph(f"Left out: {method} ({reason}).")
+
+
+def write_mass_covering(
+    known: list[mass_covering.Comparison], random: list[mass_covering.Comparison], folder: Path
+) -> None:
+    pl.concat([mass_covering.scores(known), mass_covering.scores(random)], how="vertical_relaxed").write_csv(
+        folder / "mass_covering.csv"
+    )
+    figures.mass_covering_figure(known, folder / "mass_covering.png")
+
+
+def _shift(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
+    report.heading("With and without the prior's shift")
+    if not config.shift_off_model:
+        report.paragraph(
+            "Missing: give a network trained with the shift switched off by --shift-off-model to have this part."
+        )
+        return
+    lines = []
+    for name, model in (("with the shift", config.model), ("shift switched off", config.shift_off_model)):
+        rows = runs.filter(
+            (pl.col("benchmark") == "synthetic")
+            & (pl.col("method") == "ivicl")
+            & (pl.col("model") == model)
+            & (pl.col("status") == "ok")
+        )
+        width, cover = mean_se(rows["width"]), mean_se(rows["covers_effect"].cast(pl.Float64))
+        valid = mean_se(rows["valid"].cast(pl.Float64))
+        cells = ["–" if c is None else f"{c[0]:.3f} ± {c[1]:.3f}" for c in (width, cover, valid)]
+        lines.append([name, *cells, str(rows.height)])
+    report.table(["Network", "Width", "Covers effect", "Validity", "Data sets"], lines)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
