@@ -55,9 +55,7 @@ def _propose(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int,
     return settle_strata(config, g, x, count, chance, logits, event, free)
 
 
-def _factors(
-    g: torch.Generator, batch: int, cells: int, columns: int, one_hot: Tensor
-) -> tuple[Tensor, Tensor]:
+def _factors(g: torch.Generator, batch: int, cells: int, columns: int, one_hot: Tensor) -> tuple[Tensor, Tensor]:
     """Level of each factor in each cell (B, C, D), and the number of levels (B, D); at most C cells in all."""
     room = torch.full((batch,), cells, device=g.device)
     levels = torch.ones(batch, columns, dtype=torch.long, device=g.device)

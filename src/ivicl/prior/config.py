@@ -1,7 +1,7 @@
 """What the prior over data sets is made of: one frozen config, two presets.
 
-`default` is what the shipped model learns from. `paper` follows the paper and the scheme it builds on; the three repairs of
-docs/prior.md and every oversampled design are off in it.
+`default` is what the shipped model learns from. `paper` follows the paper and the scheme it builds on; the three
+repairs of docs/prior.md and every oversampled design are off in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PriorConfig:
     gamma: float = 0.1
     """Concentration of the Dirichlet target on the 16 strata; small is sparse."""
     target_floor: float = 1e-12
-    """Targets are clamped here before their logarithm is taken (tables with covariates only; counts are never clamped)."""
+    """Targets are clamped here before their logarithm is taken; tables of counts need no logarithm and no clamp."""
     standardise_logits: bool = True
     """Repair 1: each logit column has mean 0 and sd 1 over the rows, times an explicit scale."""
     logit_scale: tuple[float, float] = (0.2, 30.0)
@@ -35,7 +35,7 @@ class PriorConfig:
     shift_tolerance: float = 0.02
     """Repair 2: the shift is repeated until the mean is this close to its target in total variation."""
     shift_steps: int = 400
-    """Largest number of steps of the shift; 1 is the paper's single step."""
+    """Largest number of steps of the shift; 1 is the paper's single step, 0 is no shift."""
     logits_from_covariates: bool = True
     """Repair 3: logits are functions of the covariates the table keeps, so that D = 0 means one law for all rows."""
     free_intercept_share: float = 0.3
@@ -59,6 +59,10 @@ class PriorConfig:
         ("centres", 0.05),
     )
     """How logits depend on covariates, with their shares."""
+    network_layers: int = 4
+    """Most layers of the random networks whose hidden units are covariates (family `scm`)."""
+    network_units: int = 32
+    """Most units of their layers (more where the columns need it)."""
     discrete_share: float = 0.5
     """Share of tables that have discrete columns."""
     max_levels: int = 10
@@ -72,7 +76,7 @@ class PriorConfig:
     randomised_share: float = 0.4
     """Share of tables whose instrument does not depend on the covariates."""
     even_arms_share: float = 0.5
-    """Share of the randomised tables with P(Z=1) = 1/2; the others are log-uniform down to `smallest_arm`, on either side."""
+    """Share of randomised tables with P(Z=1) = 1/2; in the others one arm is log-uniform down to `smallest_arm`."""
     smallest_arm: float = 0.02
     """Smallest P(Z=z) of a randomised instrument."""
     instrument_families: Shares = (("linear", 0.4), ("mlp", 0.3), ("fourier", 0.3))
@@ -111,6 +115,8 @@ class PriorConfig:
             null_share=0.0,
             covariate_families=(("scm", 1.0),),
             function_families=(("mlp", 1.0),),
+            network_layers=12,
+            network_units=64,
             one_hot_share=0.0,
             all_relevant_share=1.0,
             randomised_share=0.11,

@@ -1,7 +1,7 @@
 """Tables without covariates: one Dirichlet draw of the strata, eight multinomial counts, any population.
 
-Given the counts, the split of each unseen pair is still Beta(gamma, gamma), whatever the rest is. So fresh splits give as many
-exact posterior draws of the effect as one likes, a continuous version of the sixteen swaps.
+Given the counts, the split of each unseen pair is still Beta(gamma, gamma), whatever the rest is. So fresh splits give
+as many exact posterior draws of the effect as one likes: a continuous version of the sixteen swaps.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def posterior_draws(p: Tensor, concentration: float, n_draws: int, g: torch.Gene
 
 
 def _strata(event: Tensor, arms: Tensor, concentration: float, g: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Strata (B, 16) given that the event happens in arms of these sizes; a rejected proposal becomes an ordinary table."""
+    """Strata (B, 16) given that the event happens in arms of these sizes; a rejected proposal turns ordinary."""
     restricted = BREAKS.to(arms.device).any(-1)[event].double()  # (B, 2) arms in which the event forbids something
     sides = restricted.sum(-1)
     smallest = torch.where(restricted > 0, arms, torch.inf).amin(-1)

@@ -1,16 +1,18 @@
 """Designs that are common in life and rare under the prior, made frequent by rules that look at the data alone.
 
-An event forbids a treatment in an arm: nobody treated when Z = 0, say. A table chosen because its data satisfy the event has
-the same p(parameters | table) as any other. To draw (parameters, table) given the event without waiting for it:
+An event forbids a treatment in an arm: nobody treated when Z = 0, say. A table chosen because its data satisfy the
+event has the same p(parameters | table) as any other. To draw (parameters, table) given the event without waiting for it:
 
-1. the mean mass q of the strata that could break it is drawn with density prior(q) * (1 - eps q)^n, which bounds the event's
-   probability from above; the rest of the Dirichlet target does not depend on q;
-2. the parameters are kept with probability P(event | parameters, X) / (1 - eps q)^n. People are independent, so the numerator
-   is a product over rows;
+1. the mean mass q of the strata that could break it is drawn with density prior(q) * (1 - eps q)^n, which bounds the
+   event's probability from above; the rest of the Dirichlet target does not depend on q;
+2. the parameters are kept with probability P(event | parameters, X) / (1 - eps q)^n. People are independent, so the
+   numerator is a product over rows;
 3. the rows are drawn given the event, which again is a rule for each row alone.
 
-`eps` is the smallest probability of the arms concerned. The bound assumes that the mean strata meet their target; the shift
-meets it nearly, so step 1 uses SLACK * eps, and a ratio above 1 is cut (docs/prior.md has the share of tables).
+`eps` is the smallest probability of the arms concerned. The bound assumes that the mean strata meet their target; the
+shift meets it nearly, so step 1 uses SLACK * eps, and a ratio above 1 is cut (docs/prior.md has the share of tables).
+The proposal's normaliser depends on eps and n, so selection also tilts the law of X and of the instrument. Both are
+ancillary: given the table, they say nothing about the strata.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from ivicl.prior.strata import STRATA
 
 SLACK = 0.8
 
-# (event, z, t): is treatment t forbidden in arm z?  0 is no event, 1-4 the four sides, 5-6 perfect compliance and its mirror.
+# (event, z, t): is treatment t forbidden in arm z? 0 is no event, 1-4 the four sides, 5-6 perfect compliance and its
+# mirror.
 FORBIDDEN = torch.zeros(7, 2, 2, dtype=torch.bool)
 for _event, _cells in enumerate([[], [(0, 1)], [(1, 0)], [(0, 0)], [(1, 1)], [(0, 1), (1, 0)], [(0, 0), (1, 1)]]):
     for _z, _t in _cells:
@@ -51,7 +54,7 @@ def smallest_arm(event: Tensor, propensity: Tensor) -> Tensor:
 
 
 def propose_target(event: Tensor, exponent: Tensor, eps: Tensor, concentration: float, g: torch.Generator) -> Tensor:
-    """(B, 16) Dirichlet targets; where an event is set, the unsafe mass q has density prior(q) * (1 - eps q)^exponent."""
+    """(B, 16) Dirichlet targets; given an event, the unsafe mass q has density prior(q) * (1 - eps q)^exponent."""
     target = dirichlet((len(event), 16), g, concentration)
     chosen = torch.nonzero(event).flatten()
     if len(chosen) == 0:
@@ -72,8 +75,10 @@ def propose_target(event: Tensor, exponent: Tensor, eps: Tensor, concentration: 
 
 
 def tilted_beta(a: Tensor, b: Tensor, eps: Tensor, n: Tensor, g: torch.Generator, points: int = 512) -> Tensor:
-    """Draws with density proportional to q^(a-1) (1-q)^(b-1) (1 - eps q)^n: a Beta if eps = 1, else by inverting the CDF
-    on a grid of logit(q)."""
+    """Draws with density proportional to q^(a-1) (1-q)^(b-1) (1 - eps q)^n.
+
+    A Beta if eps = 1; else the CDF is inverted on a grid of logit(q).
+    """
     if bool((eps == 1).all()):
         return beta(a, b + n, g)
     strength = eps.double() * n.double()
@@ -115,9 +120,7 @@ def log_ratio(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, targe
     return log_probability(event, p, propensity, count) - count.sum(-1) * torch.log1p(-eps * mass)
 
 
-def accept(
-    event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, g: torch.Generator
-) -> Tensor:
+def accept(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, g: torch.Generator) -> Tensor:
     """(B,) which tables to keep: all ordinary ones, and each proposal with its probability."""
     chosen = torch.nonzero(event).flatten()
     kept = torch.ones(len(event), dtype=torch.bool, device=event.device)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def sharp_terms(p: Tensor) -> tuple[Tensor, Tensor]:
-    """The eight lower and eight upper terms, each (..., 8), for p (..., 2, 2, 2) = P(T=t, Y=y | Z=z) indexed [z][t][y]."""
+    """The eight lower and eight upper terms (..., 8); p (..., 2, 2, 2) is P(T=t, Y=y | Z=z), indexed [z][t][y]."""
 
     def q(y: int, t: int, z: int) -> Tensor:  # the paper's p_{yt.z}
         return p[..., z, t, y]

@@ -110,7 +110,7 @@ def _mlp(x: Tensor, outputs: int, g: torch.Generator, width: int = 32) -> Tensor
 
 def _trees(x: Tensor, outputs: int, g: torch.Generator, trees: int = 6, depth: int = 3) -> Tensor:
     """A sum of oblivious trees: each level of a tree asks one question of all rows."""
-    batch, rows, columns = x.shape
+    batch, rows, _ = x.shape
     questions = trees * depth
     usable = (x != 0).any(1).float() + 1e-6
     column = torch.multinomial(usable, questions, replacement=True, generator=g)

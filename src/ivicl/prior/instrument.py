@@ -22,18 +22,19 @@ def propensity(
 ) -> Tensor:
     """(B, N) P(Z=1 | x) for covariates x (B, N, D); `randomised` is the share (or each table's probability)."""
     batch, rows, columns = x.shape
-    even = arm_probability(config, g, batch)[:, None].expand(batch, rows)
-    if columns == 0:
-        return even
+    chance = arm_probability(config, g, batch)[:, None].expand(batch, rows).clone()
+    confounded = torch.nonzero(~coin((batch,), g, randomised)).flatten()
+    if columns and len(confounded):
+        chance[confounded] = _confounded(config, g, x[confounded], weight[confounded])
+    return chance.clamp_(config.positivity, 1 - config.positivity)
+
+
+def _confounded(config: PriorConfig, g: torch.Generator, x: Tensor, weight: Tensor) -> Tensor:
+    """(b, N) a function of a random subset of the covariates, through a logistic link."""
+    batch, _, columns = x.shape
     relevant = coin((batch, 1, columns), g, uniform((batch, 1, 1), g, 0.2, 1.5))
     logit = standardise(random_functions(x * relevant, 1, config.instrument_families, g), weight)[..., 0]
     z_scored = coin((batch, 1), g, config.standardised_instrument_share)
     spread = torch.where(z_scored, 1.0, log_uniform((batch, 1), g, 0.3, 3.0))
     centre = torch.where(z_scored, 0.0, normal((batch, 1), g))
-    confounded = torch.sigmoid(logit * spread + centre)
-    chance = torch.where(coin((batch, 1), g, _column(randomised)), even, confounded)
-    return chance.clamp(config.positivity, 1 - config.positivity)
-
-
-def _column(value: float | Tensor) -> float | Tensor:
-    return value[:, None] if isinstance(value, Tensor) else value
+    return torch.sigmoid(logit * spread + centre)

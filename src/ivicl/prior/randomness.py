@@ -77,7 +77,7 @@ def symmetric_beta(shape: tuple[int, ...], g: torch.Generator, concentration: fl
 
 
 def multinomial_counts(total: Tensor, probability: Tensor, g: torch.Generator) -> Tensor:
-    """Multinomial counts over the last axis by splitting binomially, one cell at a time; exact for totals of any size."""
+    """Multinomial counts over the last axis by binomial splits, one cell at a time; exact for totals of any size."""
     left = total.double()
     mass = probability.double()
     remaining = mass.flip(-1).cumsum(-1).flip(-1)

@@ -77,7 +77,7 @@ def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: i
     if config.logits_from_covariates:
         x, logits = covariates(config, g, batch, rows, columns), None
     else:
-        base = network_columns(batch, rows, columns + 16, g)
+        base = network_columns(batch, rows, columns + 16, g, config.network_layers, config.network_units)
         x, logits = finish(config, g, base[..., :columns]), base[..., columns:]
     weight = torch.full((batch, rows), 1 / rows, device=g.device)
     # Most one-sided designs are trials. Which instruments go with an event is free: the instrument is ancillary.
@@ -132,11 +132,12 @@ def settle_strata(
     return Laws(x, count, weight, chance, p, target, ~free, event)
 
 
-def laws_given_events(
-    config: PriorConfig, g: torch.Generator, batch: int, propose: Callable[[Tensor], Laws]
-) -> Laws:
-    """Laws of a batch: ordinary ones, and some drawn given an event (`designs`). A rejected proposal becomes an ordinary
-    table; spare ordinary tables are drawn in the same pass, because a second pass would cost more."""
+def laws_given_events(config: PriorConfig, g: torch.Generator, batch: int, propose: Callable[[Tensor], Laws]) -> Laws:
+    """Laws of a batch: ordinary ones, and some drawn given an event (`designs`).
+
+    A rejected proposal becomes an ordinary table. Spare ordinary tables are drawn in the same pass, because a second
+    pass would cost more.
+    """
     event = designs.draw_events(batch, config.one_sided_share, config.perfect_share, g)
     proposals = int((event > 0).sum())
     if proposals == 0:

@@ -1,6 +1,7 @@
 """Base tables from random networks, after the published scheme that the paper builds on: columns are hidden units.
 
-b tables, N rows, E width. Tables are dealt to small groups; depth and width are drawn once a group, the rest once a table.
+b tables, N rows, E width. Tables are dealt to small groups; depth and width are drawn once a group, the rest once a
+table.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ GROUP = 8
 
 
 def network_columns(
-    batch: int, rows: int, columns: int, g: torch.Generator, most_layers: int = 4, most_units: int = 32
+    batch: int, rows: int, columns: int, g: torch.Generator, most_layers: int, most_units: int
 ) -> Tensor:
     """(B, N, columns) random hidden units of random networks with noise after each layer."""
-    parts = [_group(min(GROUP, batch - start), rows, columns, g, most_layers, most_units) for start in range(0, batch, GROUP)]
+    sizes = [min(GROUP, batch - start) for start in range(0, batch, GROUP)]
+    parts = [_group(size, rows, columns, g, most_layers, most_units) for size in sizes]
     return torch.cat(parts) if parts else torch.zeros(0, rows, columns, device=g.device)
 
 

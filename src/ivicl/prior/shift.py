@@ -1,8 +1,9 @@
 """Step 3 of the prior: from raw logit columns to strata probabilities whose mean is near a Dirichlet target.
 
-One constant is added to each logit column. The paper adds log(target) - log(mean) once. Repeated, the same step is Sinkhorn's
-algorithm and converges; how fast depends on the scale of the logits. Steps between two evaluations of the softmax are taken
-on the probabilities themselves (two thin products each), over-relaxed, and tables that have arrived drop out.
+One constant is added to each logit column. The paper adds log(target) - log(mean) once. Repeated, the same step is
+Sinkhorn's algorithm and converges; how fast depends on the scale of the logits. Steps between two evaluations of the
+softmax are taken on the probabilities themselves (two thin products each), over-relaxed, and tables that have arrived
+drop out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ LONGEST_RUN = 16
 
 def strata_probabilities(logits: Tensor, weight: Tensor, target: Tensor, tolerance: float, steps: int) -> Tensor:
     """Shifted softmax of logits (B, N, 16); the weighted mean (weight (B, N), sums to 1) approaches target (B, 16)."""
+    if steps == 0:
+        return torch.softmax(logits, -1)
     aim = target.log().to(logits.dtype)
     constant = aim - _log_mean(torch.softmax(logits, -1), weight)
     p = torch.softmax(logits + constant[:, None], -1)

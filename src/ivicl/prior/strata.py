@@ -18,7 +18,7 @@ PAIRS = tuple(
     for t0, t1 in ((1, 1), (0, 0))
     for seen in (0, 1)
 )
-"""The four pairs that differ only in an outcome nobody sees: always-takers with Y(1)=0, 1; never-takers with Y(0)=0, 1."""
+"""The pairs that differ only in an outcome nobody sees: always-takers with Y(1)=0, 1; never-takers with Y(0)=0, 1."""
 
 
 def _law_matrix() -> Tensor:

@@ -20,7 +20,10 @@ def covariates(config: PriorConfig, g: torch.Generator, batch: int, rows: int, c
     if columns == 0:
         return x
     for name, index in choice(batch, g, config.covariate_families):
-        x[index] = FAMILIES[name](len(index), rows, columns, g)
+        if name == "scm":
+            x[index] = network_columns(len(index), rows, columns, g, config.network_layers, config.network_units)
+        else:
+            x[index] = FAMILIES[name](len(index), rows, columns, g)
     return finish(config, g, x)
 
 
@@ -42,10 +45,12 @@ def _discrete(config: PriorConfig, g: torch.Generator, x: Tensor) -> Tensor:
     cut = coin((batch, 1, columns), g, share)
     levels = integers((batch, 1, columns), g, 2, most)
     levels = torch.where(coin((batch, 1, columns), g, 0.4), 2, levels)
-    code = torch.zeros(batch, rows, columns, dtype=torch.long, device=x.device)
+    threshold = 1.2 * normal((most - 1, batch, 1, columns), g)
+    threshold[torch.arange(most - 1, device=x.device)[:, None, None, None] >= levels - 1] = torch.inf
+    code = torch.zeros(batch, rows, columns, dtype=torch.int8, device=x.device)
     for k in range(most - 1):
-        threshold = 1.2 * normal((batch, 1, columns), g)
-        code += (x > threshold) & (k < levels - 1)
+        code += x > threshold[k]
+    code = code.long()
     order = torch.rand(batch, most, columns, generator=g, device=x.device).argsort(1)
     shuffled = order.gather(1, code)
     code = torch.where(coin((batch, 1, columns), g, 0.5), shuffled, code)
@@ -106,5 +111,4 @@ FAMILIES = {
     "independent": _independent,
     "gaussian": _gaussian,
     "clusters": _clusters,
-    "scm": network_columns,
 }
