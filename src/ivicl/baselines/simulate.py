@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ivicl.classical.balke_pearl import sharp_ends, terms
 from ivicl.data import IVData
@@ -88,3 +89,43 @@ IRRELEVANT = Law(
 
 WITH_MARGIN = (MARGIN, SWITCH)
 WITHOUT_MARGIN = (CROSSING, IRRELEVANT)
+
+
+class NewtonLogistic(ClassifierMixin, BaseEstimator):
+    """Multinomial logistic regression by a few Newton steps: right for these laws, and ten times faster than L-BFGS.
+
+    Thousands of fits are needed to see coverage; the ridge only keeps the steps finite.
+    """
+
+    def __init__(self, ridge: float = 0.1, steps: int = 8) -> None:
+        self.ridge = ridge
+        self.steps = steps
+
+    def fit(self, x: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> NewtonLogistic:
+        self.classes_, label = np.unique(y, return_inverse=True)
+        design = self._design(x)
+        weight = np.ones(len(x)) if sample_weight is None else sample_weight
+        n_columns, k = design.shape[1], len(self.classes_) - 1
+        one_hot = np.eye(k + 1)[label][:, :k]
+        beta = np.zeros((k, n_columns))
+        for _ in range(self.steps):
+            p = self._probabilities(design, beta)[:, :k]
+            gradient = (weight[:, None] * (one_hot - p)).T @ design - self.ridge * beta
+            blocks = weight[:, None, None] * (p[:, :, None] * (np.eye(k) - p[:, None, :]))
+            hessian = np.einsum("nij,na,nb->iajb", blocks, design, design, optimize=True).reshape(k * n_columns, -1)
+            step = np.linalg.solve(hessian + self.ridge * np.eye(len(hessian)), gradient.ravel())
+            beta = beta + step.reshape(beta.shape)
+        self.coefficients_ = beta
+        return self
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        return self._probabilities(self._design(x), self.coefficients_)
+
+    @staticmethod
+    def _design(x: np.ndarray) -> np.ndarray:
+        return np.column_stack([np.ones(len(x)), x])
+
+    @staticmethod
+    def _probabilities(design: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        logits = np.column_stack([design @ beta.T, np.zeros(len(design))])
+        return softmax(logits, axis=1)

@@ -1,0 +1,232 @@
+"""Sparse variational Gaussian processes with a softmax on top, for `bayes-bp` and `bayes`.
+
+Shapes: n rows, D covariates, C latent functions, M inducing points, S draws.
+The latents are independent a priori, f_c ~ GP(0, constant + scaled RBF), and q has one Gaussian over the inducing values
+of each latent. The likelihood is any function of the C latents at a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import gpytorch
+import numpy as np
+import torch
+from torch import Tensor
+
+from ivicl.errors import InputError
+
+JITTER = 5e-4
+"""Added to kernel matrices: enough for float32, in which the fit runs (it is twice as fast; draws are in float64)."""
+BLOCK_ROWS = 512
+"""Rows whose residuals given the inducing values are drawn jointly; blocks are independent given those values."""
+
+
+@dataclass(frozen=True)
+class GPConfig:
+    """Prior, variational family and optimiser."""
+
+    inducing: int = 64
+    """Inducing points: rows of the data, spread out by farthest-point choice."""
+    family: str = "full"
+    """q over the inducing values of one latent: "full" covariance or "mean-field"."""
+    prior_scale: float = 3.0
+    """Prior sd of a latent at the start; a softmax over logits of sd 3 is close to a sparse Dirichlet."""
+    learn_prior: bool = True
+    """Fit scales and length-scales by maximising the evidence bound (the usual practice)."""
+    max_steps: int = 2000
+    """Adam steps at most."""
+    batch: int = 256
+    """Rows a step."""
+    learning_rate: float = 0.03
+    mc_draws: int = 8
+    """Draws of the latents a step."""
+    window: int = 100
+    """Steps whose mean evidence bound is compared for early stopping."""
+    patience: int = 4
+    """Windows without a gain of a standard error after which to stop."""
+    draws: int = 1000
+    """Posterior draws that the interval is read from."""
+
+    def check(self) -> None:
+        if self.family not in ("full", "mean-field"):
+            raise InputError(f'family is "{self.family}"; it must be "full" or "mean-field".')
+        for name in ("inducing", "max_steps", "batch", "mc_draws", "window", "patience"):
+            if int(getattr(self, name)) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        if self.draws < 100:
+            raise InputError(f"draws is {self.draws}; quantiles need at least 100.")
+        if not self.prior_scale > 0 or not self.learning_rate > 0:
+            raise InputError("prior_scale and learning_rate must be positive.")
+
+
+class LatentGP(torch.nn.Module):
+    """C independent latent functions on the same inducing points, whitened: inducing values = chol(K_mm) v, v ~ q.
+
+    The kernels are gpytorch's. Its VariationalStrategy gives the same numbers (a test holds us to it), but builds the
+    whole covariance of the batch for each latent; here only its diagonal is formed, and one Cholesky factor is shared.
+    """
+
+    inducing: Tensor
+
+    def __init__(self, inducing: Tensor, n_latents: int, shared_kernel: bool, config: GPConfig) -> None:
+        super().__init__()
+        self.register_buffer("inducing", inducing)
+        m, dims = inducing.shape
+        self.full = config.family == "full"
+        self.centre = torch.nn.Parameter(torch.zeros(n_latents, m))
+        self.spread = torch.nn.Parameter(torch.eye(m).repeat(n_latents, 1, 1) if self.full else torch.ones(n_latents, m))
+        batch = torch.Size([]) if shared_kernel else torch.Size([n_latents])
+        rbf = gpytorch.kernels.RBFKernel(ard_num_dims=dims, batch_shape=batch)
+        self.smooth = gpytorch.kernels.ScaleKernel(rbf, batch_shape=batch)
+        self.level = gpytorch.kernels.ConstantKernel(batch_shape=batch)
+        # half of the prior variance for the overall level, half for how the latent varies with x
+        self.smooth.outputscale = config.prior_scale**2 / 2
+        self.level.constant = torch.full((*batch, 1), config.prior_scale**2 / 2)
+        rbf.lengthscale = float(np.sqrt(dims))
+        for module in (self.smooth, self.level):
+            module.requires_grad_(config.learn_prior)
+
+    def kernel(self, a: Tensor, b: Tensor) -> Tensor:
+        """(rows of a, rows of b), with a leading C when each latent has a kernel of its own."""
+        return self.smooth(a, b).to_dense() + self.level(a, b).to_dense()
+
+    def prior_variance(self) -> Tensor:
+        """() or (C, 1): the kernel is the same at every x."""
+        return self.smooth.outputscale.unsqueeze(-1) + self.level.constant
+
+    def root(self) -> Tensor:
+        """(C, M, M) lower triangular: the Cholesky factor of q's covariance."""
+        return self.spread.tril() if self.full else torch.diag_embed(self.spread)
+
+    def interpolation(self, x: Tensor) -> Tensor:
+        """A = chol(K_mm)^-1 K_mb, ([C,] M, b): the mean of f(x) given v is v A."""
+        chol = torch.linalg.cholesky(self.kernel(self.inducing, self.inducing) + JITTER * torch.eye(len(self.inducing)).to(x))
+        return torch.linalg.solve_triangular(chol, self.kernel(self.inducing, x), upper=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance of each latent at each row under q, both (C, b)."""
+        a = self.interpolation(x)
+        mean = (self.centre.unsqueeze(-2) @ a).squeeze(-2)
+        unexplained = self.prior_variance() - a.square().sum(-2)
+        from_q = (self.root().mT @ a).square().sum(-2) if self.full else self.spread.square() @ a.square()
+        if from_q.dim() == 3:  # mean-field with a kernel for each latent
+            from_q = (self.spread.square().unsqueeze(-2) @ a.square()).squeeze(-2)
+        return mean, unexplained.clamp_min(0.0) + from_q
+
+    def kl(self) -> Tensor:
+        """KL(q || N(0, I)) of the whitened inducing values, over all latents."""
+        diagonal = self.spread.diagonal(dim1=-2, dim2=-1) if self.full else self.spread
+        squares = (self.spread.tril() if self.full else self.spread).square().sum() + self.centre.square().sum()
+        return 0.5 * (squares - diagonal.numel()) - diagonal.abs().clamp_min(1e-12).log().sum()
+
+
+@contextmanager
+def quiet_torch(seed: int) -> Iterator[torch.Generator]:
+    """A generator of one's own; global random state and the number of threads are put back afterwards."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(min(threads, 2))
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)  # nothing here draws from the global state; should a library do so, it does it here
+            yield torch.Generator().manual_seed(seed)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def standardise(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Columns with weighted mean 0 and sd 1; constant ones are left out; no column at all becomes one column of zeros."""
+    varies = (x != x[:1]).any(0)
+    if not varies.any():
+        return np.zeros((len(x), 1))
+    x = x[:, varies]
+    centred = x - np.average(x, axis=0, weights=weight)
+    return centred / np.sqrt(np.average(centred**2, axis=0, weights=weight))
+
+
+def spread_points(x: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """At most `count` distinct rows: the first at random, each next one farthest from those chosen, within a sample."""
+    pool = np.unique(x, axis=0)
+    if len(pool) > 20 * count:
+        pool = pool[np.sort(rng.choice(len(pool), 20 * count, replace=False))]
+    chosen = [int(rng.integers(len(pool)))]
+    distance = ((pool - pool[chosen[0]]) ** 2).sum(1)
+    while len(chosen) < count and distance.max() > 1e-12:
+        chosen.append(int(distance.argmax()))
+        distance = np.minimum(distance, ((pool - pool[chosen[-1]]) ** 2).sum(1))
+    return pool[chosen]
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How the optimisation went."""
+
+    steps: int
+    evidence_bound: float
+    stopped_early: bool
+
+
+def fit(
+    model: LatentGP,
+    x: Tensor,
+    weight: Tensor,
+    log_likelihood: Callable[[Tensor, Tensor], Tensor],
+    config: GPConfig,
+    generator: torch.Generator,
+    on_step: Callable[[int], None],
+) -> FitReport:
+    """Maximise the evidence bound by Adam. log_likelihood(f (S, C, b), rows (b,)) -> (S, b)."""
+    with torch.no_grad():  # equal latents would be a saddle point: symmetry between strata has to be broken
+        model.centre.copy_(0.1 * torch.randn(model.centre.shape, generator=generator, dtype=x.dtype))
+    optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, config.max_steps, config.learning_rate / 10)
+    people, n = weight.sum(), len(x)
+    batch = min(config.batch, n)
+    history: list[float] = []
+    best, waited, step = -np.inf, 0, 0
+    for step in range(1, config.max_steps + 1):
+        rows = torch.randperm(n, generator=generator)[:batch] if batch < n else torch.arange(n)
+        mean, variance = model(x[rows])
+        noise = torch.randn((config.mc_draws, *mean.shape), generator=generator, dtype=x.dtype)
+        f = mean + variance.clamp_min(1e-10).sqrt() * noise
+        fit_term = (weight[rows] * log_likelihood(f, rows).mean(0)).sum() * (n / batch)
+        bound = fit_term - model.kl()
+        optimiser.zero_grad()
+        (-bound / people).backward()
+        optimiser.step()
+        schedule.step()
+        history.append(bound.item())
+        on_step(step)
+        if step % config.window == 0:
+            recent = np.array(history[-config.window :])
+            if recent.mean() > best + recent.std() / np.sqrt(config.window):
+                best, waited = recent.mean(), 0
+            else:
+                waited += 1
+            if waited >= config.patience:
+                break
+    return FitReport(step, float(np.mean(history[-config.window :])), step < config.max_steps)
+
+
+@torch.no_grad()
+def posterior_latents(
+    model: LatentGP, x: Tensor, draws: int, generator: torch.Generator
+) -> Iterator[tuple[slice, Tensor]]:
+    """Joint posterior draws of the latents, in blocks of rows: yields (rows, f (S, C, b)).
+
+    The inducing values are drawn once and shared by all blocks; what is left of f given them is drawn jointly in a block.
+    """
+    noise = torch.randn((draws, *model.centre.shape), generator=generator, dtype=x.dtype)
+    values = model.centre + (model.root() @ noise.unsqueeze(-1)).squeeze(-1)  # (S, C, M)
+    n_latents = values.shape[1]
+    for start in range(0, len(x), BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, len(x)))
+        a = model.interpolation(x[rows])
+        left = model.kernel(x[rows], x[rows]) - a.mT @ a
+        chol = torch.linalg.cholesky(left + JITTER * torch.eye(left.shape[-1], dtype=x.dtype))
+        a, chol = a.expand(n_latents, -1, -1), chol.expand(n_latents, -1, -1)
+        noise = torch.randn((n_latents, draws, left.shape[-1]), generator=generator, dtype=x.dtype)
+        f = values.transpose(0, 1) @ a + noise @ chol.mT  # (C, S, b)
+        yield rows, f.transpose(0, 1)
