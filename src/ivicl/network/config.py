@@ -35,12 +35,12 @@ class NetworkConfig:
     """Hidden width of the MLP that each row passes."""
     max_features: int = 64
     """P: covariates kept, by strength of association with the (z,t,y) cells."""
-    regression: str = "learned"
+    regression: str = "fixed"
     """The ridge layer: `none`, `fixed` (random features that are not trained) or `learned`."""
     regression_features: int = 128
-    """F: features of the second ridge stage."""
-    penalties: int = 2
-    """Number of ridge penalties; their values are learned."""
+    """F: ReLU features of the second ridge stage."""
+    penalties: int = 3
+    """Number of ridge penalties of the second stage."""
     summary_width: int = 384
     """S: width of the summary path; 0 switches the path off (as in the paper)."""
     summary_depth: int = 4

@@ -11,12 +11,12 @@ error squares: enough for condition numbers up to 1e8, far above what the penalt
 
 
 class _Inverse(torch.autograd.Function):
-    """Cholesky in float64; the backward pass needs the inverse alone."""
+    """Cholesky; the backward pass needs the inverse alone."""
 
     @staticmethod
     def forward(ctx, matrix: Tensor) -> Tensor:  # type: ignore[override]
-        factor = torch.linalg.cholesky(matrix.double())
-        result = torch.cholesky_inverse(factor).to(matrix.dtype)
+        factor = torch.linalg.cholesky(matrix)
+        result = torch.cholesky_inverse(factor)
         ctx.save_for_backward(result)
         return result
 

@@ -75,10 +75,9 @@ class CovariatePath(nn.Module):
         if self.regression is not None:
             arm = cell.unflatten(2, (2, 4)).sum(-1) * w.unsqueeze(-1)
             outcome = cell[:, :, :4] + cell[:, :, 4:]
-            fitted, fits = self.regression(x, outcome, arm)
+            fitted, law = self.regression(x, outcome, arm)
             parts.append(fitted)
-            # Start from the ridge fits, pulled inside the simplex.
-            prior = fits.mean(3).clamp(min=0.01).log()
+            prior = law.log()
         rows = self.embed(torch.cat(parts, 2))
         latents = rows.new_zeros(())
         if self.config.attention == "induced":

@@ -1,14 +1,17 @@
-"""Regression as a layer: p(t, y | z, x) at every row by weighted ridge regression, in closed form.
+"""Regression as a layer: p(t, y | z, x) at every row by weighted ridge regressions, in closed form.
 
 What covariates add is the law of (t, y) given z at each x. A network can learn to regress in context, at great cost; here
-it gets the regression for free and only learns the features, the penalties, and what to make of the fits.
+it gets the regression for free and only learns what to make of the fits.
 
-Stage one is linear in x. Its fitted directions are where the law varies in *this* table; stage two regresses on ReLU
-features of them and of x. A row's own arm is predicted leave-one-out, so that a fit cannot flatter itself. Weights are
-frequencies: k copies of a row and one row of weight k give the same fits.
+Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on ReLU features of x and of the directions that a
+linear fit finds (where the law varies in *this* table), with several penalties. A row's own arm is predicted leave-one-out,
+so that no fit can flatter itself, and the candidates are averaged with weights that follow their leave-one-out
+likelihood. Weights of rows are frequencies: k copies of a row and one row of weight k give the same fits.
 """
 
 from __future__ import annotations
+
+import contextlib
 
 import torch
 from torch import Tensor, nn
@@ -18,70 +21,107 @@ from ivicl.network.summary import PSEUDO_COUNT
 
 RELATIVE_FLOOR = 1e-4
 """Least penalty, as a share of the mean eigenvalue: bounds the condition number at any N."""
+LEAST = 0.003
+"""Fits are pulled inside the simplex to here."""
+DIRECTIONS = 8
 
 
-def arm_ridge(
-    features: Tensor, outcome: Tensor, arm: Tensor, penalty: Tensor, precise: bool
-) -> tuple[Tensor, Tensor]:
-    """Ridge of the four cell indicators on features within each arm, evaluated at all rows for both arms.
+class Arm:
+    """The rows of one arm: centred features, their Gram matrix and cross moments."""
 
-    `precise` works in float64: a solve multiplies rounding errors by the condition number, and the order of the rows
-    must not show in the answer. Training does without.
+    def __init__(self, features: Tensor, outcome: Tensor, weight: Tensor) -> None:
+        self.outcome, self.weight = outcome, weight.unsqueeze(-1)
+        self.size = weight.sum(1).clamp(min=1e-6).view(-1, 1, 1)
+        mean = (self.weight * features).sum(1, keepdim=True) / self.size
+        count = (self.weight * outcome).sum(1, keepdim=True)
+        self.mean = (count + PSEUDO_COUNT) / (self.size + 4 * PSEUDO_COUNT)
+        self.centred = features - mean
+        weighted = (self.centred * self.weight).transpose(1, 2)
+        self.gram = weighted @ self.centred
+        self.moment = weighted @ (outcome - self.mean)
+        self.eigenvalue = (weighted.transpose(1, 2) * self.centred).sum((1, 2)) / features.shape[-1]
 
-    features (B,N,F); outcome (B,N,4) one-hot of 2t + y; arm (B,N,2) weight of the row in arm z; penalty (R,).
-    Returns fits (B,N,2,R,4), leave-one-out in the row's own arm, and leverages (B,N,2,R).
-    """
-    if precise:
-        features, outcome, arm, penalty = features.double(), outcome.double(), arm.double(), penalty.double()
-    size = arm.sum(1).clamp(min=1e-6)
-    mean_outcome = (arm.transpose(1, 2) @ outcome + PSEUDO_COUNT) / (size + 4 * PSEUDO_COUNT).unsqueeze(-1)
-    fits, leverages = [], []
-    for z in (0, 1):
-        weight = arm[:, :, z : z + 1]
-        mean = (weight * features).sum(1, keepdim=True) / size[:, z].view(-1, 1, 1)
-        centred = features - mean
-        weighted = (centred * weight).transpose(1, 2)
-        gram = weighted @ centred
-        moment = weighted @ (outcome - mean_outcome[:, z].unsqueeze(1))
-        mean_eigenvalue = (weighted.transpose(1, 2) * centred).sum((1, 2)) / centred.shape[-1]
-        for r in range(penalty.shape[0]):
-            ridge = penalty[r] + RELATIVE_FLOOR * mean_eigenvalue
-            solver = inverse(gram, ridge)
-            fit = mean_outcome[:, z].unsqueeze(1) + centred @ (solver @ moment)
-            leverage = ((centred @ solver) * centred).sum(-1) + 1 / (size[:, z].unsqueeze(1) + 4 * PSEUDO_COUNT)
-            own = (weight > 0).to(fit.dtype)
-            # The influence of one person, not of the row's weight: that keeps k copies and weight k equal.
-            share = leverage.clamp(max=0.95).unsqueeze(-1) * own
-            fits.append((fit - share * outcome) / (1 - share))
-            leverages.append(leverage)
-    shape = (*features.shape[:2], 2, penalty.shape[0])
-    return torch.stack(fits, 2).view(*shape, 4).float(), torch.stack(leverages, 2).view(shape).float()
+    def solver(self, penalty: Tensor) -> Tensor:
+        return inverse(self.gram, penalty + RELATIVE_FLOOR * self.eigenvalue)
+
+    def fit(self, penalty: Tensor) -> tuple[Tensor, Tensor]:
+        """Fits (B,N,4), leave-one-out at the arm's own rows, and leverages (B,N)."""
+        solver = self.solver(penalty)
+        fit = self.mean + self.centred @ (solver @ self.moment)
+        leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + 1 / (self.size + 4 * PSEUDO_COUNT)
+        return self._without_self(fit, leverage), leverage.flatten(1)
+
+    def means(self) -> Tensor:
+        """The arm's means at every row, leave-one-out at its own rows."""
+        return self._without_self(self.mean.expand_as(self.outcome), 1 / (self.size + 4 * PSEUDO_COUNT))
+
+    def directions(self, penalty: Tensor) -> Tensor:
+        """(B,N,4) linear fits as functions of x alone. Not leave-one-out: that would carry a row's own outcome."""
+        return self.centred @ (self.solver(penalty) @ self.moment)
+
+    def _without_self(self, fit: Tensor, leverage: Tensor) -> Tensor:
+        # The influence of one person, not of the row's weight: that keeps k copies and weight k equal.
+        share = leverage.clamp(max=0.95) * (self.weight > 0).to(fit.dtype)
+        return (fit - share * self.outcome) / (1 - share)
+
+
+def to_simplex(fit: Tensor) -> Tensor:
+    fit = fit.clamp(min=LEAST)
+    return fit / fit.sum(-1, keepdim=True)
 
 
 class RegressionLayer(nn.Module):
-    """Rows in, fitted laws at each row out: (B,N,outputs) plus the fits of the lowest penalty as a law."""
+    """x (B,N,P), outcome (B,N,4) one-hot of 2t + y, arm (B,N,2) weights -> row inputs (B,N,outputs), law (B,N,2,4)."""
 
     def __init__(self, columns: int, features: int, penalties: int, learned: bool) -> None:
         super().__init__()
-        directions = 8
-        self.outputs = 2 * 4 + 2 * penalties * 4 + 2 * penalties
+        self.learned = learned
+        self.outputs = DIRECTIONS + 8 + 2 * 8 + 2
         # Strong covariates come first; later ones are more often noise, so their weights start smaller.
-        decay = (1 + torch.arange(columns)).float().rsqrt()
-        weight = torch.cat([torch.randn(columns, features) * decay.unsqueeze(1), torch.randn(directions, features)])
+        decay = (1 + torch.arange(columns)).float().rsqrt().unsqueeze(1)
+        scale = torch.where(torch.arange(features) % 2 == 0, 1.0, 0.3)
+        weight = torch.cat([torch.randn(columns, features) * decay * scale, torch.randn(DIRECTIONS, features)])
         self.weight = nn.Parameter(weight, requires_grad=learned)
         self.bias = nn.Parameter(torch.randn(features), requires_grad=learned)
-        self.log_penalty = nn.Parameter(torch.linspace(1.0, 4.0, penalties))
-        self.log_linear_penalty = nn.Parameter(torch.tensor([1.0]))
+        self.log_linear = nn.Parameter(torch.tensor([2.0, 5.0]), requires_grad=learned)
+        self.log_penalty = nn.Parameter(torch.linspace(3.0, 7.0, penalties), requires_grad=learned)
+        self.log_temper = nn.Parameter(torch.tensor(-1.0), requires_grad=learned)
 
     def forward(self, x: Tensor, outcome: Tensor, arm: Tensor) -> tuple[Tensor, Tensor]:
-        linear, _ = arm_ridge(x, outcome, arm, self.log_linear_penalty.exp(), not self.training)
-        directions = linear.flatten(2)
-        weight = arm.sum(-1, keepdim=True)
-        total = weight.sum(1, keepdim=True).clamp(min=1e-6)
-        centred = directions - (weight * directions).sum(1, keepdim=True) / total
-        spread = ((weight * centred.square()).sum(1, keepdim=True) / total + 1e-6).sqrt()
-        inputs = torch.cat([x, centred / spread], 2)
-        hinges = nn.functional.relu(inputs @ self.weight + self.bias)
-        fits, leverage = arm_ridge(hinges, outcome, arm, self.log_penalty.exp(), not self.training)
-        flat = torch.cat([directions, fits.flatten(2), leverage.clamp(max=1).flatten(2)], 2)
-        return flat, fits
+        with contextlib.nullcontext() if self.learned else torch.no_grad():
+            return self._forward(x, outcome, arm)
+
+    def _forward(self, x: Tensor, outcome: Tensor, arm: Tensor) -> tuple[Tensor, Tensor]:
+        weight, bias, linear, penalty = self.weight, self.bias, self.log_linear.exp(), self.log_penalty.exp()
+        if not self.training:
+            # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
+            x, outcome, arm = x.double(), outcome.double(), arm.double()
+            weight, bias, linear, penalty = weight.double(), bias.double(), linear.double(), penalty.double()
+        plain = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
+        directions = _standardised(torch.cat([a.directions(linear[0]) for a in plain], 2), arm.sum(-1, keepdim=True))
+        hinges = nn.functional.relu(torch.cat([x, directions], 2) @ weight + bias)
+        bent = [Arm(hinges, outcome, arm[:, :, z]) for z in (0, 1)]
+        candidates, leverages = [torch.stack([a.means() for a in plain], 2)], []
+        for arms, values in ((plain, linear), (bent, penalty)):
+            for value in values:
+                fits = [a.fit(value) for a in arms]
+                candidates.append(torch.stack([f for f, _ in fits], 2))
+                leverages.append(torch.stack([h for _, h in fits], 2))
+        stack = to_simplex(torch.stack(candidates, 3))  # (B,N,2,C,4)
+        law = self._averaged(stack, outcome, arm)
+        flexible, stiff = stack[:, :, :, len(linear) + 1], stack[:, :, :, -1]
+        parts = [directions, law.log().flatten(2), flexible.flatten(2), stiff.flatten(2), leverages[-1].clamp(max=1)]
+        return torch.cat(parts, 2).float(), law.float()
+
+    def _averaged(self, stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
+        """Mean of the candidates by their leave-one-out likelihood, tempered: fits of one table err together."""
+        likelihood = (stack * outcome.unsqueeze(2).unsqueeze(2)).sum(-1).clamp(min=LEAST / 2).log()
+        total = (likelihood * arm.unsqueeze(-1)).sum((1, 2))
+        share = (self.log_temper.exp().to(total.dtype) * total).softmax(-1)
+        return (stack * share.unsqueeze(1).unsqueeze(1).unsqueeze(-1)).sum(3)
+
+
+def _standardised(values: Tensor, weight: Tensor) -> Tensor:
+    total = weight.sum(1, keepdim=True).clamp(min=1e-6)
+    centred = values - (weight * values).sum(1, keepdim=True) / total
+    return centred / ((weight * centred.square()).sum(1, keepdim=True) / total + 1e-6).sqrt()

@@ -27,7 +27,7 @@ from ivicl.training.losses import count_loss, table_loss
 from ivicl.training.optim import MuonAdamW, clip_gradients
 from ivicl.training.validation import validate
 
-SAVE_SECONDS = 180.0
+SAVE_SECONDS = float(os.environ.get("IVICL_SAVE_SECONDS", "180"))
 LOG_FIELDS = ("step", "stage", "seconds", "tables", "lr", "norm", "counts", "compressed", "rows", "ends", "law")
 
 

@@ -1,0 +1,192 @@
+"""The trainer: a killed run goes on as if nothing had happened, and any number of processes takes the same step."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ivicl.errors import InputError  # noqa: E402
+from ivicl.network.config import NetworkConfig  # noqa: E402
+from ivicl.prior import generator_for, sample_counts, sample_rows  # noqa: E402
+from ivicl.training import plan  # noqa: E402
+from ivicl.training.config import TrainConfig  # noqa: E402
+from ivicl.training.losses import LossWeights, count_loss, table_loss  # noqa: E402
+from ivicl.training.loop import Run, train, train_step  # noqa: E402
+from ivicl.training.optim import MuonAdamW, orthogonalise  # noqa: E402
+
+TINY = [
+    "network.width=16", "network.row_hidden=16", "network.latents=4", "network.regression_features=8", "network.depth=1",
+    "network.summary_width=24", "network.summary_depth=1", "network.covariate_width=16", "network.max_features=4",
+    "count_batch=32", "mixed_count_batch=16", "compressed_batch=4", "row_tokens=256", "rows=[16,32]", "long_rows=[16,64]",
+    "covariates=[1,3]", "count_steps=3", "steps=8", "warmup=2", "validate_every=1000",
+]  # fmt: skip
+
+
+def tiny(*more: str) -> TrainConfig:
+    return TrainConfig().with_settings([*TINY, *more])
+
+
+def losses_of(folder: Path) -> list[tuple[str, ...]]:
+    with (folder / "log.csv").open() as file:
+        return [(r["step"], r["counts"], r["compressed"], r["rows"], r["norm"]) for r in csv.DictReader(file)]
+
+
+def test_resumed_run_is_the_unbroken_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ivicl.training.loop.validate", lambda *_: {"rows": 0.0})
+    train(Run(tiny(), tmp_path / "whole"), progress=False)
+    train(Run(tiny(), tmp_path / "broken"), progress=False, until=5)
+    train(Run.resume(tmp_path / "broken"), progress=False)
+    assert losses_of(tmp_path / "whole") == losses_of(tmp_path / "broken")
+    whole, broken = Run.resume(tmp_path / "whole"), Run.resume(tmp_path / "broken")
+    for name, value in whole.average.items():
+        assert torch.equal(value, broken.average[name]), name
+    assert (tmp_path / "whole" / "loss.png").stat().st_size > 5_000
+
+
+@pytest.mark.slow
+def test_killed_run_goes_on_as_if_unkilled(tmp_path: Path) -> None:
+    """kill -9 at an arbitrary moment, then --resume: the loss curve is that of an unkilled run."""
+    settings = [a for s in [*TINY, "steps=40"] for a in ("--set", s)]
+    command = [sys.executable, "-m", "ivicl.cli", "train", "--quiet", "--threads", "1", *settings]
+    environment = os.environ | {"IVICL_SAVE_SECONDS": "1"}
+    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, env=environment)
+    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")], env=environment)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "killed" / "log.csv").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    subprocess.run([*command[:4], "--quiet", "--threads", "1", "--resume", str(tmp_path / "killed")], check=True, env=environment)
+    assert losses_of(tmp_path / "whole") == losses_of(tmp_path / "killed")
+
+
+@pytest.mark.slow
+def test_two_processes_take_the_step_of_one(tmp_path: Path) -> None:
+    settings = [a for s in [*TINY, "steps=6"] for a in ("--set", s)]
+    arguments = ["train", "--quiet", "--threads", "1", *settings]
+    subprocess.run([sys.executable, "-m", "ivicl.cli", *arguments, "-o", str(tmp_path / "one")], check=True)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29517", "-m", "ivicl.cli"]
+    subprocess.run([*launch, *arguments, "-o", str(tmp_path / "two")], check=True)
+    for one, two in zip(losses_of(tmp_path / "one"), losses_of(tmp_path / "two"), strict=True):
+        assert [float(v) for v in one] == pytest.approx([float(v) for v in two], rel=2e-3, abs=2e-3)
+
+
+def test_every_field_can_be_set_and_nonsense_is_refused() -> None:
+    changed = TrainConfig().with_settings(["lr=0.01", "network.width=64", "loss.law=0", "prior.gamma=0.2", "rows=[8,16]"])
+    assert (changed.lr, changed.network.width, changed.loss.law, changed.prior.gamma) == (0.01, 64, 0, 0.2)
+    assert changed.rows == (8, 16)
+    assert TrainConfig.from_dict(changed.to_dict()) == changed
+    for wrong in ("nothing=1", "network.nothing=1", "lr", "steps=many", "network.heads=7"):
+        with pytest.raises(InputError):
+            TrainConfig().with_settings([wrong])
+
+
+def test_a_step_is_made_of_what_the_config_says() -> None:
+    config = tiny()
+    assert [kind for kind, _ in plan.micro_batches(config, 0)] == ["counts"]
+    assert [kind for kind, _ in plan.micro_batches(config, 3)] == ["counts", "compressed", "rows", "rows"]
+    first = plan.make(config, 4, 2, "rows", 0.5).batch
+    again = plan.make(config, 4, 2, "rows", 0.5).batch
+    other = plan.make(config, 5, 2, "rows", 0.5).batch
+    assert torch.equal(first.effect, again.effect)
+    assert first.effect.shape != other.effect.shape or not torch.equal(first.effect, other.effect)
+
+
+def test_row_tables_leave_the_summary_path_alone() -> None:
+    """Their gradients would be noise to it: only count tables teach it."""
+    run = Run(tiny(), Path("unused"))
+    batch = sample_rows(run.config.prior, generator_for(0, 0), 4, 32, 2)
+    table_loss(run.network, batch, LossWeights(), generator_for(0, 1))["loss"].backward()
+    for name, parameter in run.network.named_parameters():
+        if name.startswith("summary"):
+            assert parameter.grad is None or not parameter.grad.any(), name
+    count_loss(run.network, sample_counts(run.config.prior, generator_for(0, 2), 8), LossWeights(), generator_for(0, 3))[
+        "loss"
+    ].backward()
+    assert run.network.summary.embed.weight.grad.abs().sum() > 0
+
+
+def test_labels_are_recoded_with_their_tables() -> None:
+    """The loss of a table does not depend on how its treatment or outcome was coded."""
+    network = Run(tiny("network.tie_ramp=1e-6"), Path("unused")).network.eval()
+    for parameter in network.covariate_head.parameters():
+        torch.nn.init.normal_(parameter, std=0.3, generator=torch.Generator().manual_seed(0))
+    batch = sample_rows(TrainConfig().prior, generator_for(3, 0), 12, 63, 2)
+
+    def centred(values: torch.Tensor) -> torch.Tensor:  # a label on the edge of a bin would change bins when mirrored
+        return (((values + 1) * 512).floor().clamp(0, 1023) + 0.5) / 512 - 1
+
+    labels = {name: centred(getattr(batch, name)) for name in ("effect", "orbit", "lower", "upper")}
+    batch = replace(batch, **labels)
+    flipped = replace(
+        batch, t=1 - batch.t, effect=-batch.effect, orbit=-batch.orbit, lower=-batch.upper, upper=-batch.lower,
+        law=batch.law.flip(3),
+    )  # fmt: skip
+    with torch.no_grad():
+        one = table_loss(network, batch, LossWeights(), generator_for(4, 0))
+        two = table_loss(network, flipped, LossWeights(), generator_for(4, 0))
+        wrong = table_loss(network, replace(flipped, orbit=batch.orbit), LossWeights(), generator_for(4, 0))
+    for key in ("effect", "ends", "law"):
+        assert one[key].item() == pytest.approx(two[key].item(), abs=1e-3)
+    assert abs(one["effect"].item() - wrong["effect"].item()) > 0.01
+
+
+def test_learning_rates_rise_hold_and_fall() -> None:
+    config = tiny("count_steps=100", "steps=300", "warmup=10")
+    assert plan.learning_rates(config, 0) == (pytest.approx(0.1), 0.0)
+    assert plan.learning_rates(config, 40) == (1.0, 0.0)
+    assert plan.learning_rates(config, 99)[0] == pytest.approx(config.summary_lr, abs=0.02)
+    assert plan.learning_rates(config, 150) == (pytest.approx(config.summary_lr), 1.0)
+    assert max(plan.learning_rates(config, 299)) < 0.02
+
+
+def test_training_lowers_the_loss(tmp_path: Path) -> None:
+    run = Run(tiny("count_steps=60", "steps=60", "count_batch=128", "lr=0.01"), tmp_path)
+    losses = []
+    while run.step < 60:
+        losses.append(train_step(run)["counts"])
+        run.step += 1
+    assert sum(losses[-10:]) / 10 < sum(losses[:10]) / 10 - 0.5
+
+
+def test_orthogonalise_makes_singular_values_equal() -> None:
+    matrix = torch.randn(20, 8, generator=torch.Generator().manual_seed(0))
+    values = torch.linalg.svdvals(orthogonalise(matrix))
+    assert values.min() > 0.6 and values.max() < 1.3
+
+
+def test_optimizer_gives_matrices_inside_blocks_to_muon() -> None:
+    optimizer = MuonAdamW(Run(tiny(), Path("unused")).network, 1e-3)
+    assert "summary.blocks.0.up.weight" in optimizer.muon
+    assert not any("head" in name or "embed" in name or "norm" in name for name in optimizer.muon)
+
+
+def test_paper_preset_builds_steps_and_exports(tmp_path: Path) -> None:
+    """At full depth and width; only the tables are small."""
+    config = TrainConfig.preset("paper").with_settings(["row_batches=1", "row_tokens=32", "rows=[16,16]", "steps=2"])
+    assert config.network == NetworkConfig.paper()
+    run = Run(config, tmp_path)
+    parameters = sum(p.numel() for p in run.network.parameters())
+    assert 30e6 < parameters < 45e6
+    for _ in range(2):
+        assert train_step(run)["rows"] > 0
+        run.step += 1
+    pytest.importorskip("onnx")
+    import numpy as np
+
+    from ivicl.network.export import export
+    from ivicl.network.runtime import Model
+
+    export(run.averaged(), tmp_path / "paper.onnx", {})
+    found = Model.load(tmp_path / "paper.onnx").predict_counts(np.arange(8.0)[None] + 1)
+    assert found.effect.sum() == pytest.approx(1)
