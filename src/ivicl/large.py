@@ -1,0 +1,60 @@
+"""Data too large for one pass: equal rows are merged, which is exact; beyond a limit, people are sampled, which is said.
+
+The limit is a fixed number of distinct rows, not what is free in memory today: the same data must give the same answer
+on every machine. A subsample keeps its own number of people, so its interval is honest, only a little wider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ivicl.data import IVData
+
+MAX_ROWS = 65_536
+"""Distinct rows that pass the network at once unless the user says otherwise: about 1.3 GB."""
+MAX_ROWS_PER_THRESHOLD = 16_384
+"""The same for an outcome that is not binary, whose rows pass once for each threshold."""
+BYTES_PER_ROW = 20_000
+"""Measured peak memory of the forward pass (`ivicl speed`): activations and float64 features of one row."""
+SECONDS_PER_ROW = 6e-5
+"""Rough time of a row on two ordinary cores: only for the estimate that is shown before a long pass."""
+
+
+def shrink(data: IVData, max_rows: int, rng: np.random.Generator) -> IVData:
+    """At most about `max_rows` distinct rows: each person is kept with the same probability, independently.
+
+    With weights, the probability is chosen so that the expected number of distinct rows left is the limit: a row of
+    weight k then keeps a binomial part of its people.
+    """
+    if len(data.w) <= max_rows:
+        return data
+    kept = rng.binomial(data.w.astype(np.int64), keep_probability(data.w, max_rows)).astype(np.float64)
+    rows = np.flatnonzero(kept)
+    return replace(data, x=data.x[rows], z=data.z[rows], t=data.t[rows], y=data.y[rows], w=kept[rows])
+
+
+def keep_probability(weights: np.ndarray, rows: int) -> float:
+    """The f with sum(1 - (1 - f)^w) = rows, by bisection: (1 - f) is small when weights are large, so use logs."""
+    low, high = -40.0, 0.0  # log f
+    for _ in range(60):
+        middle = (low + high) / 2
+        expected = -np.expm1(weights * np.log1p(-np.exp(middle))).sum() if middle < 0 else float(len(weights))
+        low, high = (middle, high) if expected < rows else (low, middle)
+    return float(np.exp(low))
+
+
+def sample_sentence(data: IVData, used: IVData, max_rows: int) -> str:
+    """What was done, for the result's warnings."""
+    return (
+        f"{len(data.w):,} different rows are more than max_rows = {max_rows:,}, so the network saw a random subsample "
+        f"of {used.n:,} of the {data.n:,} people; the interval is honest for that number, and with all rows it could "
+        f"only be narrower (max_rows={len(data.w)} would take them all, in about "
+        f"{len(data.w) * BYTES_PER_ROW / 1e9:.0f} GB of memory)."
+    )
+
+
+def seconds(rows: int) -> float:
+    """A rough forecast of the forward passes over that many rows."""
+    return rows * SECONDS_PER_ROW

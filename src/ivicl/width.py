@@ -1,0 +1,48 @@
+"""How much of the width is not identified, and how much is not enough data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ivicl.bounds import IdentifiedSet
+from ivicl.result_tables import number
+
+
+@dataclass(frozen=True)
+class WidthParts:
+    """The interval that covers the identified set, taken apart. In outcome units."""
+
+    lower: float
+    """With credibility 1 - alpha / 2 the identified set starts above this."""
+    upper: float
+    """With credibility 1 - alpha / 2 the identified set ends below this."""
+    not_identified: float
+    """Expected width of the identified set: what would remain with endless data of this kind."""
+    not_enough_data: float
+    """The rest: what more people would take away."""
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def share_not_identified(self) -> float:
+        return self.not_identified / self.width if self.width > 0 else 1.0
+
+    def sentence(self) -> str:
+        """For a reader who plans the next study."""
+        percent = round(100 * self.share_not_identified)
+        return (
+            f"Of the width {number(self.width)} of the interval that covers the identified set, "
+            f"{number(self.not_identified)} ({percent} %) is not identified, whatever the number of people, and "
+            f"{number(self.not_enough_data)} ({100 - percent} %) is not enough data."
+        )
+
+
+def width_parts(ends: IdentifiedSet, alpha: float) -> WidthParts:
+    """From the posteriors of the two ends: their distance is not identified, their spread is not enough data."""
+    lower, upper = float(ends.lower.quantile(alpha / 2)), float(ends.upper.quantile(1 - alpha / 2))
+    # The two posteriors are marginal, so that with few people the lower one may lie above the upper one.
+    upper = max(lower, upper)
+    not_identified = min(max(ends.upper.mean - ends.lower.mean, 0.0), upper - lower)
+    return WidthParts(lower, upper, not_identified, upper - lower - not_identified)
