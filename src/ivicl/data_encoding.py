@@ -99,7 +99,9 @@ def _is_missing(value: Any) -> bool:
         return True
     if isinstance(value, str):
         return not value.strip()
-    if isinstance(value, (float, np.floating, decimal.Decimal)):
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()
+    if isinstance(value, (float, np.floating)):
         return value != value
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))

@@ -31,8 +31,9 @@ def read_frame(df: Any, roles: dict[str, str]) -> dict[str, Column]:
         return columns
     import narwhals as nw
 
-    native_names = getattr(df, "column_names", None) or getattr(df, "columns", None)
-    if native_names is not None and not callable(native_names):
+    # pandas allows two columns of one name and would hand over either: look before narwhals does.
+    native_names = getattr(df, "columns", None) if type(df).__module__.startswith("pandas") else None
+    if native_names is not None:
         _refuse_duplicate_names([str(name) for name in native_names], roles)
     try:
         frame = nw.from_native(df)

@@ -40,7 +40,8 @@ class BinnedPosterior:
         if not np.isfinite(total) or total <= 0 or (probabilities < 0).any():
             raise InputError("the probabilities of a posterior must be at least zero, and not all zero.")
         object.__setattr__(self, "edges", edges)
-        object.__setattr__(self, "probabilities", probabilities / total)
+        # What already sums to one is kept bit for bit, so that a saved posterior comes back equal.
+        object.__setattr__(self, "probabilities", probabilities if abs(total - 1) < 1e-12 else probabilities / total)
 
     # --- reading it
 

@@ -55,6 +55,9 @@ def level_program(p: np.ndarray, low_values: np.ndarray, high_values: np.ndarray
     from scipy.optimize import linprog
 
     k = p.shape[-1]
+    # The solver works to an absolute tolerance, so it sees outcomes between 0 and 1; a shift does not change an effect.
+    base, span = low_values[0], high_values[-1] - low_values[0]
+    low_values, high_values = (low_values - base) / span, (high_values - base) / span
     equalities, targets = _level_constraints(p)
     n_law = 4 * k
     # First program: slack e+ and e- on the law; minimise their sum.
@@ -74,7 +77,7 @@ def level_program(p: np.ndarray, low_values: np.ndarray, high_values: np.ndarray
         if solved.status != 0:
             raise RuntimeError(f"the linear program of the sharp bounds failed: {solved.message}")
         ends.append(sign * solved.fun)
-    return float(ends[0]), float(ends[1]), float(fit.fun) / 2
+    return span * float(ends[0]), span * float(ends[1]), float(fit.fun) / 2
 
 
 def _level_constraints(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

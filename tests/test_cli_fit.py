@@ -1,0 +1,190 @@
+"""The command line: known answers, formats, standard input, and one sentence with exit code 2 for every mistake."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from ivicl.cli import main
+
+CHOLESTYRAMINE = ["158", "14", "0", "0", "52", "12", "23", "78"]
+VITAMIN_A = ["74", "11514", "0", "0", "34", "2385", "12", "9663"]
+ROLES = ["-y", "y", "-t", "t", "-z", "z"]
+TABLE = {"z": [0, 0, 0, 1, 1, 1], "t": [0, 0, 1, 1, 1, 0], "y": [0, 1, 1, 1, 0, 1], "age": [1, 2, 3, 4, 5, 6]}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command in this process: (exit code, stdout, stderr)."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ivicl", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as stopped:
+            code = stopped.code if isinstance(stopped.code, int) else 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "data.csv"
+    pl.DataFrame(TABLE).write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize(("counts", "known"), [(VITAMIN_A, (-0.1946, 0.0054)), (CHOLESTYRAMINE, (0.3913, 0.7792))])
+def test_known_answers(run, counts, known):
+    code, out, err = run("counts", *counts, "--method", "balke-pearl", "--format", "json")
+    assert code == 0
+    found = json.loads(out)
+    assert (round(found["lower"], 4), round(found["upper"], 4)) == known
+    assert "sampling error" in err
+
+
+def test_every_format(run, csv):
+    arguments = ("fit", str(csv), *ROLES, "-m", "manski", "-f")
+    assert "average treatment effect" in run(*arguments, "table")[1]
+    assert json.loads(run(*arguments, "json")[1])["method"] == "manski"
+    assert pl.read_csv(io.StringIO(run(*arguments, "csv")[1]))["n"][0] == 6
+    assert run(*arguments, "md")[1].startswith("| | |\n|---|---|")
+    assert run(*arguments, "latex")[1].startswith(r"\begin{tabular}")
+
+
+def test_parquet_semicolons_and_standard_input(run, csv, tmp_path, monkeypatch):
+    expected = run("fit", str(csv), *ROLES, "-m", "manski", "-f", "json")[1]
+    pl.DataFrame(TABLE).write_parquet(tmp_path / "data.parquet")
+    pl.DataFrame(TABLE).write_csv(tmp_path / "semicolon.csv", separator=";")
+    for name in ("data.parquet", "semicolon.csv"):
+        assert run("fit", str(tmp_path / name), *ROLES, "-m", "manski", "-f", "json")[1] == expected
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(csv.read_bytes())))
+    assert run("fit", "-", *ROLES, "-m", "manski", "-f", "json")[1] == expected
+
+
+def test_weights_range_coding_and_options_reach_the_method(run, tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("arm,took,score,people\nA,no,10,5\nA,yes,20,5\nB,no,30,5\nB,yes,20,7\n")
+    arguments = (
+        "fit",
+        str(path),
+        "-y",
+        "score",
+        "-t",
+        "took",
+        "-z",
+        "arm",
+        "-w",
+        "people",
+        "--range",
+        "0,100",
+        "-f",
+        "json",
+    )
+    found = json.loads(run(*arguments, "-m", "sharp", "-o", "levels=3", "--one", "arm=A")[1])
+    assert found["n"] == 22
+    assert found["outcome_range"] == [0, 100]
+    assert found["details"]["n_levels"] == 2
+    assert found["codings"]["instrument"]["one"] == "A"
+
+
+def test_check(run, csv):
+    code, out, _ = run("check", str(csv), *ROLES)
+    assert code == 0
+    assert "First stage" in out and out.count("one-sided p") == 4
+    found = json.loads(run("check", str(csv), *ROLES, "-f", "json")[1])
+    assert found["diagnostics"]["first_stage"]["difference"] == pytest.approx(1 / 3)
+
+
+def write(tmp_path, text: str | bytes) -> str:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "sentence"),
+    [
+        (
+            "z,t,y\n0,0,1\n1,1,1\n",
+            ["-y", "why", "-t", "t", "-z", "z"],
+            "there is no column 'why' for the outcome; the nearest name is 'y'.",
+        ),
+        ("z,t,y\n0,0,1\n1,1,1\n2,1,0\n", ROLES, "instrument 'z' must have two values, but has 3: 0, 1, 2."),
+        ("z,t,y\n0,0,1\n1,1,1\n1,5,0\n", ROLES, "treatment 't' must have two values, but has 3: 0, 1, 5."),
+        ("z,t,y\n1,0,1\n1,1,1\n", ROLES, "instrument 'z' is always 1, so there is nothing to compare."),
+        ("z,t,y\n1,0,\n0,1,\n", ROLES, "no row is left: outcome 'y' is missing in all 2 rows."),
+        ("z,t,y\n1,0,inf\n0,1,2\n", ROLES, "column 'y' holds 1 infinite value."),
+        ("z,t,y,w\n1,0,1,-1\n0,1,0,1\n", [*ROLES, "-w", "w"], "weights 'w' must not be negative, but one is -1."),
+        ("z,t,y,w\n1,0,1,0.5\n0,1,0,1\n", [*ROLES, "-w", "w"], "sampling weights are not supported."),
+        ("z,t,y,w\n1,0,1,0\n0,1,0,0\n", [*ROLES, "-w", "w"], "weights 'w' sum to zero."),
+        (
+            "z,t,y\n1,0,5\n0,1,2\n1,1,3\n",
+            [*ROLES, "--range", "0,4"],
+            "outcome 'y' must lie between 0 and 4, but 1 values do not, such as 5.",
+        ),
+        ("", ROLES, "is empty."),
+        ("z,t,y\n", ROLES, "has a header but no rows."),
+        ("just some prose\nof no use\n", ROLES, "is not a table: its first line has fewer than three columns"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", ROLES, "is not a table: it is neither CSV nor Parquet."),
+        (b"PAR1 and then nonsense", ROLES, "looks like Parquet but cannot be read."),
+        ("z,t,y,y\n1,0,1,1\n0,1,0,0\n", ROLES, "has more than one column named 'y'."),
+        (
+            "z,t,y\n1,0,1\n0,1,0\n",
+            ["-y", "y", "-t", "z", "-z", "z"],
+            "column 'z' is given twice: as treatment and as instrument.",
+        ),
+        ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--range", "0"], "--range must be LOW,HIGH, but is '0'."),
+        ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--one", "t"], "--one must be NAME=VALUE, but is 't'."),
+        ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--alpha", "2"], "alpha must lie between 0 and 1, but is 2.0."),
+        (
+            "z,t,y\n1,0,1\n0,1,0\n",
+            [*ROLES, "-m", "manksi"],
+            "there is no method 'manksi'; the nearest name is 'manski'.",
+        ),
+    ],
+)
+def test_bad_input_exits_with_2_and_one_sentence(run, tmp_path, text, arguments, sentence):
+    method = [] if "-m" in arguments else ["-m", "manski"]
+    code, out, err = run("fit", write(tmp_path, text), *arguments, *method)
+    assert code == 2
+    assert out == ""
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_bad_counts_and_missing_file(run):
+    assert run("counts", "1", "2", "3", "-m", "manski")[0] == 2
+    assert "eight counts are needed" in run("counts", "1", "2", "3", "-m", "manski")[2]
+    code, _, err = run("counts", *VITAMIN_A[:-1], "x", "-m", "manski")
+    assert (code, err) == (2, "ivicl: a count must be a number, but is 'x'.\n")
+    code, _, err = run("fit", "nowhere.csv", *ROLES, "-m", "manski")
+    assert (code, err) == (2, "ivicl: there is no file 'nowhere.csv'.\n")
+
+
+def test_exact_from_the_command_line(run):
+    arguments = ("counts", *CHOLESTYRAMINE, "-m", "exact", "-o", "n_chains=32", "-o", "n_draws=800", "-f", "json")
+    code, out, _ = run(*arguments, "--seed", "3")
+    assert code == 0
+    found = json.loads(out)
+    assert found["lower"] == pytest.approx(0.306, abs=0.05)
+    assert found["upper"] == pytest.approx(0.828, abs=0.05)
+    assert run(*arguments, "--seed", "3")[1] == out
+    assert run(*arguments, "--seed", "4")[1] != out
+
+
+def test_our_own_faults_exit_with_1(tmp_path):
+    program = (
+        "import sys, ivicl.registry as r; r.METHODS['broken'] = 'math:sqrt'; from ivicl.cli import main; "
+        "sys.argv = ['ivicl', 'counts', *'12345678', '-m', 'broken']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1

@@ -1,0 +1,151 @@
+"""BoundsResult: what a reader sees, what a program gets, and what comes back from disk."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ivicl import BoundsResult, InputError, IVBounds, IVData
+from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions
+from ivicl.estimator import make_result
+from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+
+DATA = IVData.from_counts([158, 14, 0, 0, 52, 12, 23, 78])
+
+
+def with_posterior() -> BoundsResult:
+    rng = np.random.default_rng(0)
+    posterior, lower, upper = (
+        BinnedPosterior.from_samples(rng.normal(m, 0.1, 5000), EFFECT_EDGES) for m in (0.1, -0.2, 0.4)
+    )
+    found = MethodBounds(
+        *posterior.interval(0.05),
+        posterior,
+        IdentifiedSet(lower, upper),
+        warnings=("beware of 5 % & more",),
+        details={"model": {"name": "m", "sha256": "abc"}, "x": np.float64(1.5), "list": np.arange(2)},
+    )
+    return make_result("exact", found, DATA, MethodOptions(alpha=0.05))
+
+
+def test_contract_of_the_json():
+    saved = json.loads(with_posterior().to_json())
+    expected = {
+        "lower",
+        "upper",
+        "alpha",
+        "method",
+        "n",
+        "n_dropped",
+        "covariates",
+        "estimand",
+        "outcome_range",
+        "posterior",
+        "diagnostics",
+        "warnings",
+        "model",
+        "version",
+    }
+    assert expected <= set(saved)
+    assert set(saved["posterior"]) == {"edges", "probabilities"}
+    assert len(saved["posterior"]["edges"]) == len(saved["posterior"]["probabilities"]) + 1
+    assert saved["model"] == {"name": "m", "sha256": "abc"}
+    assert saved["n"] == 337
+
+
+def test_save_and_load(tmp_path):
+    for result in (with_posterior(), IVBounds(method="late").fit_data(DATA)):
+        result.save(tmp_path / "result.json")
+        assert BoundsResult.load(tmp_path / "result.json") == result
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("not json", "it is not JSON"),
+        ("[1, 2]", "not a saved result"),
+        ('{"kind": "ivicl-bounds", "schema": 99}', "has schema 99, but this version reads 1"),
+        ('{"kind": "ivicl-bounds", "schema": 1, "lower": 0}', "is damaged"),
+    ],
+)
+def test_load_refuses_other_files(tmp_path, content, message):
+    (tmp_path / "file.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        BoundsResult.load(tmp_path / "file.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        BoundsResult.load(tmp_path / "none.json")
+
+
+def test_intervals_at_other_levels():
+    result = with_posterior()
+    assert result.interval(0.05) == pytest.approx((result.lower, result.upper))
+    narrow = result.interval(0.5)
+    assert result.lower < narrow[0] < narrow[1] < result.upper
+    assert 0.7 < result.prob_positive < 0.95
+    with pytest.raises(InputError, match="alpha must lie between 0 and 1"):
+        result.interval(1.5)
+    with pytest.raises(InputError, match="method 'late' has no posterior"):
+        IVBounds(method="late").fit_data(DATA).interval(0.1)
+
+
+def test_summary_names_what_a_statistician_looks_for():
+    text = with_posterior().summary()
+    for words in (
+        "average treatment effect (ATE)",
+        "337",
+        "First stage",
+        "0.6121",
+        "F = 260",
+        "95 % credible",
+        "Identified set",
+        "depends on the prior",
+        "beware of 5 %",
+        "Rows dropped",
+        "IV inequalities",
+    ):
+        assert words in text
+    assert max(len(line) for line in text.splitlines()) <= 88
+    plain = IVBounds(method="balke-pearl").fit_data(DATA).summary()
+    assert "estimated bounds" in plain
+    assert "no allowance for sampling error" in plain
+
+
+def test_tables():
+    result = with_posterior()
+    frame = result.to_frame()
+    assert frame.shape[0] == 1
+    assert frame["lower"][0] == result.lower
+    assert isinstance(frame, pl.DataFrame)
+    latex = result.to_latex()
+    assert latex.startswith(r"\begin{tabular}") and r"5 \% \& more" in latex and latex.count(r"\\") >= 8
+    markdown = result.to_markdown().splitlines()
+    assert markdown[1] == "|---|---|" and all(line.count(" | ") == 1 for line in markdown[2:])
+
+
+def test_no_method_may_leave_the_range_or_cross():
+    beyond = make_result("manski", MethodBounds(-1.2, 1.0 + 1e-12), DATA, MethodOptions())
+    assert (beyond.lower, beyond.upper) == (-1.0, 1.0)
+    rounding = make_result("manski", MethodBounds(0.3 + 1e-13, 0.3), DATA, MethodOptions())
+    assert rounding.lower == rounding.upper == pytest.approx(0.3)
+    with pytest.raises(RuntimeError, match="crossed"):
+        make_result("manski", MethodBounds(0.4, 0.3), DATA, MethodOptions())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0}, "alpha must lie between 0 and 1"),
+        ({"alpha": "x"}, "alpha must lie between 0 and 1"),
+        ({"combine": "sum"}, "combine must be one of comonotone, independent, randomised"),
+        ({"n_thresholds": 0}, "n_thresholds must be a whole number of at least 1"),
+        ({"random_state": 1.5}, "random_state must be a whole number"),
+        ({"method": "balke-perl"}, "there is no method 'balke-perl'; the nearest name is 'balke-pearl'"),
+        ({"method": "zzz"}, "there is no method 'zzz'; the names are ivicl, exact"),
+    ],
+)
+def test_wrong_parameters_have_their_own_sentence(options, message):
+    with pytest.raises(InputError, match=message):
+        IVBounds(**({"method": "manski"} | options)).fit_data(DATA)
