@@ -89,7 +89,7 @@ def test_instrument_is_independent_of_the_strata_given_x(config):
 
 
 def swap_statistics(draw) -> torch.Tensor:
-    """(tables, statistics) each odd under one pair swap: mean 0 if (data, mass_a, mass_b) and its swap are equal in law."""
+    """(tables, statistics), each odd under one pair swap: mean 0 if the data and masses equal their swap in law."""
     table, p = draw.table, draw.laws.p
     x = table.x[..., 0] if table.x.shape[-1] else torch.zeros_like(table.z)
     factors = [

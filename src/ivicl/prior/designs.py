@@ -1,7 +1,7 @@
 """Designs that are common in life and rare under the prior, made frequent by rules that look at the data alone.
 
 An event forbids a treatment in an arm: nobody treated when Z = 0, say. A table chosen because its data satisfy the
-event has the same p(parameters | table) as any other. To draw (parameters, table) given the event without waiting for it:
+event has the same p(parameters | table) as any other. To draw (parameters, table) given the event without waiting:
 
 1. the mean mass q of the strata that could break it is drawn with density prior(q) * (1 - eps q)^n, which bounds the
    event's probability from above; the rest of the Dirichlet target does not depend on q;
