@@ -55,9 +55,7 @@ def test_without_covariates_the_nuisances_are_the_frequencies():
     data = SWITCH.draw(300, np.random.default_rng(2))
     table = data.counts()
     for x in (np.empty((300, 0)), np.full((300, 2), 7.0)):
-        found = estimate_nuisances(
-            x, data.z, data.t, data.y.astype(int), data.w, 2, NuisanceConfig(learner=FAST)
-        )
+        found = estimate_nuisances(x, data.z, data.t, data.y.astype(int), data.w, 2, NuisanceConfig(learner=FAST))
         np.testing.assert_allclose(found.p[0], table / table.sum((1, 2), keepdims=True), atol=1e-15)
         assert found.e[0] == pytest.approx(data.z.mean())
         assert found.weight.sum() == 300
@@ -184,7 +182,8 @@ def test_wrong_settings_are_named():
     data = SWITCH.draw(100, np.random.default_rng(13))
     for settings, word in (
         ({"folds": 1}, "folds"), ({"clip": 0.6}, "clip"), ({"propensity": 1.0}, "propensity"),
-        ({"learner": "xgb"}, "xgb"), ({"learner": 3}, "learner"), ({"learner": []}, "empty"), ({"folds": 40}, "too few"),
+        ({"learner": "xgb"}, "xgb"), ({"learner": 3}, "learner"), ({"learner": []}, "empty"),
+        ({"folds": 40}, "too few"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=word):
             nuisances(data, **settings)
@@ -202,7 +201,9 @@ def test_missing_scikit_learn_names_the_extra(monkeypatch):
 class StandIn(LogisticRegression):
     """Takes TabPFNClassifier's arguments and its limit of ten classes."""
 
-    def __init__(self, model_path=None, n_estimators=8, device="auto", random_state=None, ignore_pretraining_limits=False):
+    def __init__(
+        self, model_path=None, n_estimators=8, device="auto", random_state=None, ignore_pretraining_limits=False
+    ):
         self.model_path, self.n_estimators, self.device = model_path, n_estimators, device
         self.ignore_pretraining_limits = ignore_pretraining_limits
         super().__init__(random_state=random_state)

@@ -1,6 +1,6 @@
 """Coverage and rates of `levis` and `whitehouse` on laws with known bounds. Prints the tables of the README.
 
-    python records/2026-11-15-baselines-coverage/run.py [--datasets 400] [--rows 2000] [--rate-datasets 100]
+python records/2026-11-15-baselines-coverage/run.py [--datasets 400] [--rows 2000] [--rate-datasets 100]
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """`bayes-bp` and `bayes`: Gaussian-process posteriors of the bounds, and of the effect itself.
 
-`bayes-bp` infers p(y, t | z, x), which the data do identify, and evaluates the Balke-Pearl bounds on each posterior draw.
-`bayes` infers the law of the 16 strata (T(0), T(1), Y(0), Y(1)) given x, which the data do not identify, and averages the
-effect over the rows of each draw. Its variational posterior is too narrow; see docs/baselines.md for how much and why.
+`bayes-bp` infers p(y, t | z, x), which the data do identify, and evaluates the Balke-Pearl bounds on each posterior
+draw. `bayes` infers the law of the 16 strata (T(0), T(1), Y(0), Y(1)) given x, which the data do not identify, and
+averages the effect over the rows of each draw. Its variational posterior is too narrow; see docs/baselines.md for how
+much and why.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class _Run:
     def warnings(self) -> tuple[str, ...]:
         notes = list(self.levels.notes)
         if self.report and not self.report["stopped_early"]:
-            notes.append(f"the fit used all {self.report['steps']} steps; raise max_steps to be sure that it has settled.")
+            notes.append(f"the fit used all {self.report['steps']} steps; raise max_steps to let it settle.")
         if self.method == "bayes":
             notes.append("the variational posterior of the effect is narrower than the exact one and often misses it.")
         return tuple(notes)

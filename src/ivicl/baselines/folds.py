@@ -2,8 +2,8 @@
 
 A row of weight k stands for k people who happen to look alike. They are k independent draws, so they may and must be
 spread over the folds: keeping them together would take every person with this (x, z, t, y) out of the training set at
-once, and the fitted p(y, t | z, x) would be wrong exactly there. (Copies of the *same* person are another thing: they would
-leak. Frequency weights count different people.)
+once, and the fitted p(y, t | z, x) would be wrong exactly there. (Copies of the *same* person are another thing: they
+would leak. Frequency weights count different people.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def merge_rows(columns: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def split_people(cell: np.ndarray, weight: np.ndarray, folds: int, rng: np.random.Generator) -> Pieces:
-    """Stratified split: within each cell people are lined up in random order of rows and dealt out one fold after another.
+    """Stratified split: the people of a cell are lined up, rows in random order, and dealt out fold after fold.
 
     Rows of one cell stay together in the line, so a row of weight k gives each fold k/folds people, up to one.
     """

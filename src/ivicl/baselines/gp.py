@@ -1,8 +1,8 @@
 """Sparse variational Gaussian processes with a softmax on top, for `bayes-bp` and `bayes`.
 
-Shapes: n rows, D covariates, C latent functions, M inducing points, S draws.
-The latents are independent a priori, f_c ~ GP(0, constant + scaled RBF), and q has one Gaussian over the inducing values
-of each latent. The likelihood is any function of the C latents at a row.
+Shapes: n rows, D covariates, C latent functions, M inducing points, S draws. The latents are independent a priori,
+f_c ~ GP(0, constant + scaled RBF), and q has one Gaussian over the inducing values of each latent. The likelihood is
+any function of the C latents at a row.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class LatentGP(torch.nn.Module):
         m, dims = inducing.shape
         self.full = config.family == "full"
         self.centre = torch.nn.Parameter(torch.zeros(n_latents, m))
-        self.spread = torch.nn.Parameter(torch.eye(m).repeat(n_latents, 1, 1) if self.full else torch.ones(n_latents, m))
+        start = torch.eye(m).repeat(n_latents, 1, 1) if self.full else torch.ones(n_latents, m)
+        self.spread = torch.nn.Parameter(start)
         batch = torch.Size([]) if shared_kernel else torch.Size([n_latents])
         rbf = gpytorch.kernels.RBFKernel(ard_num_dims=dims, batch_shape=batch)
         self.smooth = gpytorch.kernels.ScaleKernel(rbf, batch_shape=batch)
@@ -103,7 +104,8 @@ class LatentGP(torch.nn.Module):
 
     def interpolation(self, x: Tensor) -> Tensor:
         """A = chol(K_mm)^-1 K_mb, ([C,] M, b): the mean of f(x) given v is v A."""
-        chol = torch.linalg.cholesky(self.kernel(self.inducing, self.inducing) + JITTER * torch.eye(len(self.inducing)).to(x))
+        eye = torch.eye(len(self.inducing), dtype=x.dtype)
+        chol = torch.linalg.cholesky(self.kernel(self.inducing, self.inducing) + JITTER * eye)
         return torch.linalg.solve_triangular(chol, self.kernel(self.inducing, x), upper=False)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -137,7 +139,7 @@ def quiet_torch(seed: int) -> Iterator[torch.Generator]:
 
 
 def standardise(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Columns with weighted mean 0 and sd 1; constant ones are left out; no column at all becomes one column of zeros."""
+    """Columns with weighted mean 0 and sd 1, constant ones left out; if none is left, one column of zeros."""
     varies = (x != x[:1]).any(0)
     if not varies.any():
         return np.zeros((len(x), 1))
@@ -216,7 +218,8 @@ def posterior_latents(
 ) -> Iterator[tuple[slice, Tensor]]:
     """Joint posterior draws of the latents, in blocks of rows: yields (rows, f (S, C, b)).
 
-    The inducing values are drawn once and shared by all blocks; what is left of f given them is drawn jointly in a block.
+    The inducing values are drawn once and shared by all blocks; what is left of f given them is drawn jointly in a
+    block.
     """
     noise = torch.randn((draws, *model.centre.shape), generator=generator, dtype=x.dtype)
     values = model.centre + (model.root() @ noise.unsqueeze(-1)).squeeze(-1)  # (S, C, M)

@@ -137,9 +137,7 @@ def resolve_learners(learner: Any) -> dict[str, Learner]:
         return {learner: NAMED[learner]}
     if hasattr(learner, "fit") and hasattr(learner, "predict_proba") and not isinstance(learner, type):
         return {type(learner).__name__: _cloner(learner)}
-    raise InputError(
-        f"learner is {learner!r}; it must be a name or an unfitted classifier with fit and predict_proba."
-    )
+    raise InputError(f"learner is {learner!r}; it must be a name or an unfitted classifier with fit and predict_proba.")
 
 
 def _cloner(prototype: Any) -> Learner:

@@ -1,8 +1,8 @@
 """A bounded outcome as a few ordered levels: the thresholds at which it becomes a binary problem.
 
-With thresholds c_1 < ... < c_M, 1{Y >= c_j} are M binary outcomes and Y is about base + sum_j step_j 1{Y >= c_j}. Bounds
-of the M effects, weighted by the steps, add to bounds of the effect on Y. They are outer bounds: each is sharp by itself,
-their sum need not be.
+With thresholds c_1 < ... < c_M, 1{Y >= c_j} are M binary outcomes and Y is about base + sum_j step_j 1{Y >= c_j}.
+Bounds of the M effects, weighted by the steps, add to bounds of the effect on Y. They are outer bounds: each is sharp
+by itself, their sum need not be.
 """
 
 from __future__ import annotations
@@ -25,10 +25,8 @@ class OutcomeLevels:
     notes: tuple[str, ...]
 
 
-def outcome_levels(
-    y: np.ndarray, outcome_range: tuple[float, float], binary: bool, n_thresholds: int
-) -> OutcomeLevels:
-    """Binary: the outcome itself. Few values: the values themselves, no error. Else M equal steps, rounded to nearest."""
+def outcome_levels(y: np.ndarray, outcome_range: tuple[float, float], binary: bool, n_thresholds: int) -> OutcomeLevels:
+    """Binary: the outcome itself. Few values: those values, exactly. Else M equal steps, rounded to the nearest."""
     low, high = outcome_range
     values = np.unique(np.concatenate([y, [low, high]]))
     if binary or len(values) - 1 <= n_thresholds:

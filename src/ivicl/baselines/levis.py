@@ -1,8 +1,8 @@
 """`levis`: efficient one-step bounds, following Levis, Bonvini, Zeng, Keele and Kennedy (2025, arXiv 2301.12106).
 
-Two forms. "margin" takes, at each x, the term that is largest by the out-of-fold estimate: right when the largest term is
-clearly the largest for almost every x. "smooth" replaces the maximum by log-sum-exp, which needs no margin but overshoots
-by up to log(8)/s; the bounds are moved outward by that much unless corrected=False.
+Two forms. "margin" takes, at each x, the term that is largest by the out-of-fold estimate: right when the largest
+term is clearly the largest for almost every x. "smooth" replaces the maximum by log-sum-exp, which needs no margin
+but overshoots by up to log(8)/s; the bounds are moved outward by that much unless corrected=False.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OWN_OPTIONS = {"form": "margin", "interval": "imbens-manski", "sharpness": None,
 
 
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Options: form ("margin", "smooth"), interval ("imbens-manski", "z"), sharpness s, corrected, and NuisanceConfig's."""
+    """Options: form (margin, smooth), interval (imbens-manski, z), sharpness s, corrected, and NuisanceConfig's."""
     form = options.extra.get("form", "margin")
     if form not in ("margin", "smooth"):
         raise InputError(f'form is "{form}"; it must be "margin" or "smooth".')

@@ -1,8 +1,8 @@
 """Cross-fitted estimates of p(y, t | z, x) and P(Z=1 | x).
 
-Shapes: n rows, L outcome levels (2 when binary), m pieces (rows split by fold, see folds.py).
-One classifier an arm predicts the cell t * L + level. With many levels this gives all thresholds of the outcome at once,
-and they fit together: P(T=t, Y >= c) never rises with c.
+Shapes: n rows, L outcome levels (2 when binary), m pieces (rows split by fold, see folds.py). One classifier an arm
+predicts the cell t * L + level. With many levels this gives all thresholds of the outcome at once, and they fit
+together: P(T=t, Y >= c) never rises with c.
 """
 
 from __future__ import annotations
@@ -219,8 +219,8 @@ def fit_predict(
 ) -> np.ndarray:
     """Fit on (x, label) and give class probabilities (rows of new_x, n_classes).
 
-    A class not seen has probability 0; one seen in fewer than RARE_ROWS rows has its frequency everywhere; the others are
-    at least half a person's share, because a forest may say 0 where it has only seen few.
+    A class not seen has probability 0; one seen in fewer than RARE_ROWS rows has its frequency everywhere; the others
+    are at least half a person's share, because a forest may say 0 where it has only seen few.
     """
     total = weight.sum()
     rows_of = np.bincount(label, minlength=n_classes)
@@ -259,7 +259,7 @@ def _fit(model: Any, x: np.ndarray, label: np.ndarray, weight: np.ndarray) -> No
         return
     if weight.sum() > 1_000_000:
         raise InputError(
-            f"the learner {type(last).__name__} takes no sample weights and the {int(weight.sum())} people are too many "
+            f"the learner {type(last).__name__} takes no sample weights and {int(weight.sum())} people are too many "
             "to write out as rows; choose a learner that takes weights."
         )
     repeat = weight.astype(np.intp)

@@ -30,10 +30,8 @@ class EndEstimates:
     se_upper: float
 
 
-def fit_nuisances(
-    data: IVData, options: MethodOptions, method: str, **own: Any
-) -> tuple[Nuisances, OutcomeLevels]:
-    """Nuisances of the data's outcome levels (two when binary). `own` are the method's own options, which are let pass."""
+def fit_nuisances(data: IVData, options: MethodOptions, method: str, **own: Any) -> tuple[Nuisances, OutcomeLevels]:
+    """Nuisances of the data's outcome levels (two when binary). `own` are the method's own options."""
     defaults = {f.name: f.default for f in fields(NuisanceConfig) if f.name != "random_state"}
     chosen = options.take_extra(method, **own, **defaults)
     config = NuisanceConfig(random_state=options.random_state, **{key: chosen[key] for key in defaults})
@@ -45,7 +43,7 @@ def fit_nuisances(
 
 
 def estimate_ends(nuisances: Nuisances, steps: np.ndarray, form: str, sharpness: float | None) -> EndEstimates:
-    """Means of the scores with standard errors. Scores are summed over the thresholds first: their errors are correlated."""
+    """Means of the scores with standard errors. Thresholds are correlated, so scores are summed over them first."""
     lower, upper = np.zeros(len(nuisances.z)), np.zeros(len(nuisances.z))
     for j, step in enumerate(steps, start=1):
         above = nuisances.level >= j
@@ -68,8 +66,8 @@ def estimate_ends(nuisances: Nuisances, steps: np.ndarray, form: str, sharpness:
 def critical_value(kind: str, alpha: float, width: float, se: float) -> float:
     """Multiplier of the standard errors.
 
-    "imbens-manski" covers the effect with probability 1 - alpha wherever it lies in the identified set; "z" gives each end
-    its own one-sided interval of level 1 - alpha / 2, so that the whole identified set is covered.
+    "imbens-manski" covers the effect with probability 1 - alpha wherever it lies in the identified set; "z" gives
+    each end its own one-sided interval of level 1 - alpha / 2, so that the whole identified set is covered.
     """
     if kind == "z":
         return float(norm.ppf(1.0 - alpha / 2.0))
@@ -91,12 +89,12 @@ def one_step_bounds(
     correction: float = 0.0,
     extra_details: dict[str, Any] | None = None,
 ) -> MethodBounds:
-    """Fit, estimate, and wrap up. `correction` is subtracted from the lower and added to the upper end, per outcome unit."""
+    """Fit, estimate, and wrap up. `correction` moves both ends outward, per unit of the outcome's range."""
     started = time.perf_counter()
     kind = options.extra.get("interval", own["interval"])
     critical_value(kind, options.alpha, 0.0, 1.0)  # refuse a wrong name before the long work
     nuisances, levels = fit_nuisances(data, options, method, **own)
-    if nuisances.details["folds"] == 1:  # one law for everybody: the largest term is one and the same, nothing to smooth
+    if nuisances.details["folds"] == 1:  # one law for everybody: one term is the largest, nothing to smooth
         form, sharpness, correction = "margin", None, 0.0
     ends = estimate_ends(nuisances, levels.steps, form, sharpness)
     span = float(levels.steps.sum())

@@ -1,8 +1,8 @@
 """Scores of the covariate-adjusted Balke-Pearl bounds: one number a row whose mean is the estimate.
 
-Shapes: n rows; p (n, 2, 2, 2) indexed [z][t][y] is P(T=t, Y=y | Z=z, x); e (n,) is P(Z=1 | x).
-Each bound is a maximum of eight affine functions of p (an upper bound is minus the maximum of eight). Every function here
-works on "values" v (n, 8), the eight terms at the estimated p, and "psi" (n, 8), the same terms at the scores of p.
+Shapes: n rows; p (n, 2, 2, 2) indexed [z][t][y] is P(T=t, Y=y | Z=z, x); e (n,) is P(Z=1 | x). Each bound is a
+maximum of eight affine functions of p (an upper bound is minus the maximum of eight). Every function here works on
+"values" v (n, 8), the eight terms at the estimated p, and "psi" (n, 8), the same terms at the scores of p.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Laws of (X, Z, T, Y) whose p(y, t | z, x), propensity and bounds are known: what the estimators are checked on.
 
-X = (x1, x2), x1 a fair coin, x2 uniform on [-1, 1]. In each arm log p of the four (t, y) cells is linear in x2 for each x1,
-so that a multinomial logistic regression on x can be right, and a learner's error is not mistaken for the estimator's.
+X = (x1, x2), x1 a fair coin, x2 uniform on [-1, 1]. In each arm log p of the four (t, y) cells is linear in x2 for
+each x1, so that a multinomial logistic regression on x can be right, and a learner's error is not mistaken for the
+estimator's.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Law:
         return IVData.from_arrays(z=z, t=cell // 2, y=cell % 2, x=x, outcome_range=(0, 1))
 
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points (m, 2) and weights (m,) that integrate over X. The midpoint rule, because the bounds have kinks in x2."""
+        """Points (m, 2) and weights (m,) that integrate over X: the midpoint rule, as the bounds have kinks."""
         m = 4000
         x2 = (np.arange(m) + 0.5) / m * 2 - 1
         x = np.concatenate([np.column_stack([np.full(m, x1), x2]) for x1 in (0.0, 1.0)])
@@ -71,7 +72,7 @@ _MILD = [[0.0, 0.15, -0.1, 0.1], [0.1, -0.1, 0.0, 0.2]]
 MARGIN = Law("margin", np.array([_RAISES, _RAISES]), np.array(_MILD), (0.2, -0.4, 0.5))
 """The same term is largest everywhere."""
 SWITCH = Law("switch", np.array([_RAISES, _LOWERS]), np.array(_MILD), (-0.2, 0.5, 0.4))
-"""The instrument raises the treatment at x1 = 0 and lowers it at x1 = 1: the largest term depends on x, with a margin."""
+"""The instrument raises the treatment at x1 = 0 and lowers it at x1 = 1: the largest term depends on x."""
 CROSSING = Law(
     "crossing",
     np.array([_RAISES, [[0.30, 0.25, 0.20, 0.25]] * 2]),

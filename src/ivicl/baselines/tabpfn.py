@@ -1,7 +1,7 @@
 """TabPFN as a learner: the paper's base model, used when the package is installed and its weights are on this machine.
 
-Nothing is downloaded. The package itself would fetch weights on first use; here a missing file is an error that says where
-to put it. `pip install tabpfn` brings the code (it is no dependency of ivicl).
+Nothing is downloaded. The package itself would fetch weights on first use; here a missing file is an error that says
+where to put it. `pip install tabpfn` brings the code (it is no dependency of ivicl).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`whitehouse`: softmax-smoothed one-step bounds, following Whitehouse, Austern and Syrgkanis (2025, arXiv 2507.11780).
 
-The maximum of the eight terms is replaced by their mean under softmax weights. It falls short of the maximum by at most
-0.973 / beta, so both bounds err outward, and it is smooth, so normal intervals hold with or without a margin as beta grows.
+The maximum of the eight terms is replaced by their mean under softmax weights. It falls short of the maximum by at
+most 0.973 / beta, so both bounds err outward, and it is smooth, so normal intervals hold with or without a margin as
+beta grows.
 """
 
 from __future__ import annotations
