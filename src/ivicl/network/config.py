@@ -39,7 +39,7 @@ class NetworkConfig:
     """The ridge layer: `none`, `fixed` (random features that are not trained) or `learned`."""
     regression_features: int = 128
     """F: ReLU features of the second ridge stage."""
-    penalties: int = 3
+    penalties: int = 2
     """Number of ridge penalties of the second stage."""
     summary_width: int = 384
     """S: width of the summary path; 0 switches the path off (as in the paper)."""

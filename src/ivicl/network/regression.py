@@ -4,7 +4,7 @@ What covariates add is the law of (t, y) given z at each x. A network can learn 
 it gets the regression for free and only learns what to make of the fits.
 
 Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on ReLU features of x and of the directions that a
-linear fit finds (where the law varies in *this* table), with several penalties. A row's own arm is predicted leave-one-out,
+linear fit finds (where the law varies in *this* table), with several penalties; logistic regression on them. A row's own arm is predicted leave-one-out,
 so that no fit can flatter itself, and the candidates are averaged with weights that follow their leave-one-out
 likelihood. Weights of rows are frequencies: k copies of a row and one row of weight k give the same fits.
 """
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.network.linalg import inverse
+from ivicl.network.logistic import logistic_fit
 from ivicl.network.summary import PSEUDO_COUNT
 
 RELATIVE_FLOOR = 1e-4
@@ -51,6 +52,10 @@ class Arm:
         leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + 1 / (self.size + 4 * PSEUDO_COUNT)
         return self._without_self(fit, leverage), leverage.flatten(1)
 
+    def logistic(self, penalty: Tensor) -> Tensor:
+        """Logistic fits (B,N,4), leave-one-out at the arm's own rows."""
+        return logistic_fit(self, penalty, RELATIVE_FLOOR * self.eigenvalue)
+
     def means(self) -> Tensor:
         """The arm's means at every row, leave-one-out at its own rows."""
         return self._without_self(self.mean.expand_as(self.outcome), 1 / (self.size + 4 * PSEUDO_COUNT))
@@ -84,7 +89,8 @@ class RegressionLayer(nn.Module):
         self.weight = nn.Parameter(weight, requires_grad=learned)
         self.bias = nn.Parameter(torch.randn(features), requires_grad=learned)
         self.log_linear = nn.Parameter(torch.tensor([2.0, 5.0]), requires_grad=learned)
-        self.log_penalty = nn.Parameter(torch.linspace(3.0, 7.0, penalties), requires_grad=learned)
+        self.log_penalty = nn.Parameter(torch.linspace(4.0, 6.0, penalties), requires_grad=learned)
+        self.log_logistic = nn.Parameter(torch.tensor(2.5), requires_grad=learned)
         self.log_temper = nn.Parameter(torch.tensor(-1.0), requires_grad=learned)
 
     def forward(self, x: Tensor, outcome: Tensor, arm: Tensor) -> tuple[Tensor, Tensor]:
@@ -107,10 +113,12 @@ class RegressionLayer(nn.Module):
                 fits = [a.fit(value) for a in arms]
                 candidates.append(torch.stack([f for f, _ in fits], 2))
                 leverages.append(torch.stack([h for _, h in fits], 2))
+        logistic = self.log_logistic.exp().to(x.dtype)
+        candidates.append(torch.stack([a.logistic(logistic) for a in bent], 2))
         stack = to_simplex(torch.stack(candidates, 3))  # (B,N,2,C,4)
         law = self._averaged(stack, outcome, arm)
-        flexible, stiff = stack[:, :, :, len(linear) + 1], stack[:, :, :, -1]
-        parts = [directions, law.log().flatten(2), flexible.flatten(2), stiff.flatten(2), leverages[-1].clamp(max=1)]
+        bent_fit, sharp_fit = stack[:, :, :, len(linear) + 1], stack[:, :, :, -1].log()
+        parts = [directions, law.log().flatten(2), bent_fit.flatten(2), sharp_fit.flatten(2), leverages[-1].clamp(max=1)]
         return torch.cat(parts, 2).float(), law.float()
 
     def _averaged(self, stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:

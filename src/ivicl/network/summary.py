@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ivicl.network.ends import sharp_ends, sharp_terms
+from ivicl.prior.ends import sharp_ends, sharp_terms
 
 PSEUDO_COUNT = 0.4
 """Each (t, y) cell of an arm holds 4 of the 16 strata, so Dirichlet(0.1) on the strata is Dirichlet(0.4) on the cells."""

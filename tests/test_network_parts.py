@@ -1,0 +1,127 @@
+"""The parts of the network that have a right answer: the regression layer, the inverse, the head's grids, the ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ivicl.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
+from ivicl.network.config import NetworkConfig  # noqa: E402
+from ivicl.network.head import read_grid  # noqa: E402
+from ivicl.network.linalg import inverse, newton_schulz_inverse  # noqa: E402
+from ivicl.network.model import IVNetwork  # noqa: E402
+from ivicl.network.regression import Arm, RegressionLayer  # noqa: E402
+from ivicl.prior import sharp_ends  # noqa: E402
+
+
+def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(1, n, d, generator=g, dtype=torch.float64)
+    label = torch.randint(0, 4, (1, n), generator=g)
+    outcome = torch.nn.functional.one_hot(label, 4).double()
+    weight = torch.rand(1, n, generator=g, dtype=torch.float64).round()
+    return x, outcome, weight
+
+
+def test_leave_one_out_is_refitting_without_the_row() -> None:
+    x, outcome, weight = table()
+    penalty = torch.tensor(3.0, dtype=torch.float64)
+    fits = Arm(x, outcome, weight).fit(penalty)[0]
+    row = int(weight[0].nonzero()[4])
+    fewer = weight.clone()
+    fewer[0, row] = 0
+    refitted = Arm(x, outcome, fewer).fit(penalty)[0]
+    # Equal up to the pseudo-counts and the penalty floor, both of order 1/n.
+    assert fits[0, row].tolist() == pytest.approx(refitted[0, row].tolist(), abs=0.01)
+    inside = Arm(x, outcome, weight)
+    plain = inside.mean + inside.centred @ (inside.solver(penalty) @ inside.moment)
+    assert (plain[0, row] - refitted[0, row]).abs().max() > 0.02  # the fit that includes the row is further off
+
+
+def test_logistic_leave_one_out_is_close_to_refitting() -> None:
+    x, outcome, weight = table(n=80)
+    penalty = torch.tensor(2.0, dtype=torch.float64)
+    fits = Arm(x, outcome, weight).logistic(penalty)
+    errors, naive = [], []
+    for row in weight[0].nonzero().flatten().tolist()[:12]:
+        fewer = weight.clone()
+        fewer[0, row] = 0
+        refitted = Arm(x, outcome, fewer).logistic(penalty)[0, row]
+        errors.append((fits[0, row] - refitted).abs().max().item())
+        own = weight.clone()
+        own[0, row] = 0
+        naive.append((Arm(x, outcome, weight).mean[0, 0] - refitted).abs().max().item())
+    assert np.mean(errors) < 0.02 < np.mean(naive)
+
+
+def test_layer_finds_a_law_that_the_arms_means_miss() -> None:
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(1, 800, 4, generator=g)
+    truth = torch.stack([(8 * x[0, :, 0]).sigmoid(), 1 - (8 * x[0, :, 0]).sigmoid()], 1)
+    label = torch.multinomial(truth, 1, generator=g).squeeze(1) * 3
+    outcome = torch.nn.functional.one_hot(label, 4).float().unsqueeze(0)
+    z = (torch.rand(1, 800, generator=g) < 0.5).float()
+    arm = torch.stack([1 - z, z], 2)
+    columns = torch.cat([x, torch.zeros(1, 800, 60)], 2)
+    _, law = RegressionLayer(64, 64, 2, learned=False).train()(columns, outcome, arm)
+    error = (law[0, :, :, 0] - truth[:, :1]).abs().mean()
+    assert error < 0.08  # the means are off by 0.4
+
+
+def test_fits_of_noise_shrink_to_the_means() -> None:
+    x, outcome, _ = table(n=400, d=8, seed=3)
+    z = (torch.arange(400) % 2).double().unsqueeze(0)
+    columns = torch.cat([x, torch.zeros(1, 400, 56, dtype=torch.float64)], 2)
+    _, law = RegressionLayer(64, 64, 2, learned=False).eval()(columns, outcome, torch.stack([1 - z, z], 2))
+    assert law.std(1).max() < 0.05
+
+
+@pytest.mark.parametrize("condition", [1e1, 1e4, 1e6])
+def test_inverse_by_matmuls(condition: float) -> None:
+    g = torch.Generator().manual_seed(0)
+    basis, _ = torch.linalg.qr(torch.randn(3, 32, 32, generator=g, dtype=torch.float64))
+    values = torch.logspace(0, float(np.log10(condition)), 32, dtype=torch.float64)
+    matrix = basis @ torch.diag(values) @ basis.transpose(1, 2)
+    found = newton_schulz_inverse(matrix, torch.ones(3, 1, 1, dtype=torch.float64))
+    assert (found @ matrix - torch.eye(32)).abs().max() < 1e-6
+
+
+def test_gradient_of_the_inverse() -> None:
+    matrix = torch.randn(2, 5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    gram = (matrix @ matrix.transpose(1, 2)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda m: inverse(0.5 * (m + m.transpose(1, 2)), torch.ones(2, dtype=m.dtype)), gram)
+
+
+def test_grid_is_read_by_linear_interpolation() -> None:
+    values = torch.tensor([[0.0, 1.0, 4.0]])
+    place = torch.tensor([[-1.0, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0]])
+    assert read_grid(values, place).tolist()[0] == pytest.approx([0, 0, 0.5, 1, 2.5, 4, 4])
+
+
+def test_torch_and_numpy_ends_agree() -> None:
+    law = np.random.default_rng(0).dirichlet([0.3] * 4, (200, 2)).reshape(200, 2, 2, 2)
+    lower, upper = sharp_ends(torch.tensor(law))
+    expected = numpy_ends(law)
+    assert np.abs(lower.numpy() - expected[0]).max() < 1e-12
+    assert np.abs(upper.numpy() - expected[1]).max() < 1e-12
+
+
+def test_without_covariates_the_summary_path_alone_answers() -> None:
+    network = IVNetwork(NetworkConfig(width=16, heads=4, latents=4, regression_features=8, row_hidden=16)).eval()
+    for parameter in network.covariate_head.parameters():
+        torch.nn.init.normal_(parameter)
+    counts = torch.tensor([[30.0, 5, 4, 2, 12, 3, 9, 11]])
+    z, t, y = ((torch.arange(8) // k % 2).float().unsqueeze(0) for k in (4, 2, 1))
+    with torch.no_grad():
+        rows = network.canonical(torch.zeros(1, 8, 2), z, t, y, counts)
+        alone = network.from_counts(counts)
+    assert (rows.effect.exp() - alone.effect.exp()).abs().sum() < 1e-5
+
+
+def test_config_refuses_what_cannot_be() -> None:
+    for wrong in ({"attention": "none"}, {"regression": "some"}, {"width": 10, "heads": 4}):
+        with pytest.raises(ValueError):
+            NetworkConfig(**wrong)
+    assert NetworkConfig.from_dict(NetworkConfig.paper().to_dict()) == NetworkConfig.paper()
