@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ivicl.benchmarks.links import FAMILIES
-from ivicl.benchmarks.mass_covering import ALPHA, Comparison
+from ivicl.benchmarks.mass_covering import Comparison
 from ivicl.benchmarks.paper_tables import METHOD_NAMES
 
 COLOURS = {
@@ -61,7 +61,9 @@ def name_of(method: str) -> str:
 
 
 def _band(axis: Any, x: np.ndarray, y: np.ndarray, se: np.ndarray, shade: str, label: str, **line: Any) -> None:
-    axis.plot(x, y, color=shade, label=label, marker="o", markersize=3, linewidth=1.4, **line)
+    # Curves drawn later are thinner, so that one that lies exactly on another does not hide it.
+    width = max(1.0, 2.6 - 0.5 * sum(1 for drawn in axis.lines if drawn.get_marker() == "o"))
+    axis.plot(x, y, color=shade, label=label, marker="o", markersize=3, linewidth=width, **line)
     axis.fill_between(x, y - se, y + se, color=shade, alpha=0.15, linewidth=0)
 
 
@@ -69,7 +71,7 @@ def strength_figure(table: pl.DataFrame, path: Path) -> Path:
     """Width and validity against the correlation of instrument and treatment, on Jobs."""
     plt = _pyplot()
     with plt.rc_context(STYLE):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), sharex=True)
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, layout="constrained")
         for i, method in enumerate(table["method"].unique(maintain_order=True)):
             rows = table.filter(pl.col("method") == method).sort("rho")
             x, shade = rows["rho"].to_numpy(), colour(method, i)
@@ -79,7 +81,7 @@ def strength_figure(table: pl.DataFrame, path: Path) -> Path:
         left.plot(cases["rho"], cases["sharp_width"], "k--", linewidth=1, label="identified set")
         left.set(xlabel="correlation of Z and T", ylabel="width / (max Y − min Y)", ylim=(0, None))
         right.set(xlabel="correlation of Z and T", ylabel="share that contain the trial's effect", ylim=(-0.03, 1.05))
-        left.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=4, fontsize=8)
+        _legend(figure, left, 4)
         return _save(figure, path)
 
 
@@ -87,7 +89,7 @@ def calibration_figure(table: pl.DataFrame, path: Path) -> Path:
     """Coverage against the nominal level, one panel a family; methods with a single interval are flat lines."""
     plt = _pyplot()
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(FAMILIES), figsize=(10, 3.4), sharex=True, sharey=True)
+        figure, axes = plt.subplots(1, len(FAMILIES), figsize=(10, 3.6), sharex=True, sharey=True, layout="constrained")
         for axis, family in zip(axes, FAMILIES, strict=True):
             axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
             for i, method in enumerate(table["method"].unique(maintain_order=True)):
@@ -102,7 +104,7 @@ def calibration_figure(table: pl.DataFrame, path: Path) -> Path:
                     _band(axis, x, y, se, shade, label)
             axis.set(title=family, xlabel="nominal level", xlim=(0, 1), ylim=(-0.03, 1.05))
         axes[0].set_ylabel("share that contain the true effect")
-        axes[0].legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=4, fontsize=8)
+        _legend(figure, axes[0], 4)
         return _save(figure, path)
 
 
@@ -113,7 +115,7 @@ def sensitivity_figure(table: pl.DataFrame, path: Path) -> Path:
     base = int(table.filter(pl.col("covariates") != 5)["rows"].max() or 1024)  # type: ignore[arg-type]
     sweeps = ((table.filter(pl.col("covariates") == 5), "rows"), (table.filter(pl.col("rows") == base), "covariates"))
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharex="col", sharey="row")
+        figure, axes = plt.subplots(2, 2, figsize=(9, 5.8), sharex="col", sharey="row", layout="constrained")
         for column, (part, axis_name) in enumerate(sweeps):
             for i, method in enumerate(table["method"].unique(maintain_order=True)):
                 for style, family in zip(lines, FAMILIES, strict=True):
@@ -129,7 +131,7 @@ def sensitivity_figure(table: pl.DataFrame, path: Path) -> Path:
         axes[0, 0].set(ylabel="share that contain the true effect", ylim=(-0.03, 1.05))
         axes[1, 0].set(ylabel="width / (max Y − min Y)", xlabel="rows (5 covariates)", ylim=(0, None))
         axes[1, 1].set(xlabel=f"covariates ({base:,} rows)")
-        axes[1, 0].legend(loc="upper left", bbox_to_anchor=(0, -0.22), ncols=3, fontsize=8)
+        _legend(figure, axes[1, 0], 3)
         return _save(figure, path)
 
 
@@ -137,7 +139,7 @@ def mass_covering_figure(comparisons: list[Comparison], path: Path) -> Path:
     """One panel a table: the exact posterior of the effect, the variational fits, the network, the identified set."""
     plt = _pyplot()
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(comparisons), figsize=(3.4 * len(comparisons), 3.6))
+        figure, axes = plt.subplots(1, len(comparisons), figsize=(3.4 * len(comparisons), 3.6), layout="constrained")
         for axis, case in zip(np.atleast_1d(axes), comparisons, strict=True):
             low, high = case.bounds
             pad = 0.35 * (high - low) + 0.02
@@ -159,13 +161,15 @@ def mass_covering_figure(comparisons: list[Comparison], path: Path) -> Path:
             axis.set(title=f"{case.name}, n = {int(case.counts.sum()):,}", xlabel="average effect", yticks=[])
             axis.set_ylim(0, 2.2 * peak)  # the fits' spikes go on above: the scale is the exact posterior's
         np.atleast_1d(axes)[0].set_ylabel("posterior density")
-        figure.legend(*np.atleast_1d(axes)[0].get_legend_handles_labels(), loc="lower center", ncols=5, fontsize=8)
-        figure.text(0.995, 0.93, f"intervals at {1 - ALPHA:.0%}", ha="right", fontsize=7, color="#888888")
-        return _save(figure, path, bottom=0.12)
+        _legend(figure, np.atleast_1d(axes)[0], 5)
+        return _save(figure, path)
 
 
-def _save(figure: Any, path: Path, bottom: float = 0.0) -> Path:
-    figure.tight_layout(rect=(0, bottom, 1, 1))
-    figure.savefig(path, bbox_inches="tight", facecolor="white")
+def _legend(figure: Any, axis: Any, columns: int) -> None:
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=columns, fontsize=8)
+
+
+def _save(figure: Any, path: Path) -> Path:
+    figure.savefig(path, facecolor="white")
     _pyplot().close(figure)
     return path

