@@ -93,7 +93,7 @@ class CovariatePath(nn.Module):
         mean = (share @ rows).flatten(1)
         if summary is None:
             return mean, law
-        lower, upper = row_ends(law, share)
+        lower, upper = row_ends(law.detach(), share)
         extra = [latents.float().mean(1)] if self.config.attention == "induced" else []
         return self.pool(torch.cat([mean, *extra, summary, lower, upper, upper - lower], 1)), law
 
@@ -154,7 +154,8 @@ class IVNetwork(nn.Module):
         # Some runtimes fail on an empty batch: where no table has covariates, the first goes along and is not used.
         chosen = (varies | ((place == 0) & ~varies.any())).nonzero(as_tuple=True)[0]
         pooled, law = self.covariates(kept[chosen], cell[chosen], w[chosen].float(), counts[chosen], hidden[chosen])
-        lower, upper = row_ends(law, shares(w[chosen]))
+        # The law has a teacher of its own; where the grids lie is not for the other losses to move.
+        lower, upper = row_ends(law.detach(), shares(w[chosen]))
         extra = self.covariate_head(pooled)
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate

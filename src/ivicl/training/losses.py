@@ -22,7 +22,7 @@ class LossWeights:
 
     ends: float = 0.3
     """Posteriors of the identified set's two ends: they teach the shared body, the effect never reads them."""
-    law: float = 1.0
+    law: float = 5.0
     """Per-row law p(t,y|z,x): teaches the rows to regress."""
 
 
