@@ -6,13 +6,17 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ivicl import result_tables
 from ivicl.bounds import IdentifiedSet
 from ivicl.errors import InputError
 from ivicl.posterior import BinnedPosterior
 from ivicl.version import __version__
+
+if TYPE_CHECKING:
+    from ivicl.plots import Picture
+    from ivicl.width import WidthParts
 
 SAVED_KIND = "ivicl-bounds"
 SAVED_SCHEMA = 1
@@ -81,6 +85,28 @@ class BoundsResult:
         if self.posterior is None:
             raise InputError(f"method '{self.method}' has no posterior, so it gives no {what.removeprefix('a ')}.")
         return self.posterior
+
+    @property
+    def width_parts(self) -> WidthParts | None:
+        """How much of the width is not identified and how much is not enough data; None if the method cannot tell."""
+        from ivicl.width import width_parts
+
+        return width_parts(self.identified_set, self.alpha) if self.identified_set else None
+
+    def plot(self, kind: str = "posterior") -> Picture:
+        """A picture: "posterior", "levels" (interval against credibility), "ladder" or "compliance".
+
+        It has `.figure` (matplotlib), `.to_frame()` (the data behind it) and `.save(path)`.
+        """
+        from ivicl.plots import draw
+
+        return draw(self, kind)
+
+    def report(self, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
+        """Write one HTML file for a reader who was not there: data, assumptions, diagnostics, answer, pictures."""
+        from ivicl.report import write_report
+
+        return write_report(self, path, title=title, question=question)
 
     def summary(self) -> str:
         """A table for a reader: what was asked, of whom, the answer, and what to beware of."""

@@ -93,6 +93,22 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
         lower_end = interval(*ends.lower.interval(result.alpha))
         upper_end = interval(*ends.upper.interval(result.alpha))
         lines.append(("  its ends", f"{lower_end} and {upper_end}  ({100 * (1 - result.alpha):g} % credible)"))
+        parts = result.width_parts
+        if parts is not None:
+            lines.append(
+                (
+                    "  its width",
+                    f"{number(parts.not_identified)} not identified + {number(parts.not_enough_data)} not enough data",
+                )
+            )
+    cuts = result.details.get("thresholds")
+    if cuts and not result.binary:
+        lines.append(
+            (
+                "Thresholds",
+                f"{len(cuts['points'])}, {result.details['combine']}; rounding slack {number(cuts['slack'])}",
+            )
+        )
     return lines
 
 
@@ -105,7 +121,12 @@ def summary(result: BoundsResult) -> str:
         text += textwrap.wrap(
             value, WIDTH, initial_indent=f"{name:<{label_width}}", subsequent_indent=" " * label_width
         ) or [name]
-    for heading, sentences in (("Warnings", result.warnings), ("Data", result.notes)):
+    if "ladder" in result.details:
+        from ivicl.ladder import table
+
+        text += ["-" * WIDTH, "What each assumption buys", *("  " + line for line in table(result.details["ladder"]))]
+    findings = [f"[{f['grade']}] {f['sentence']}" for f in result.diagnostics.get("findings", ()) if f["grade"] != "ok"]
+    for heading, sentences in (("Design", findings), ("Warnings", result.warnings), ("Data", result.notes)):
         if sentences:
             text += ["-" * WIDTH, heading]
             for sentence in sentences:

@@ -108,7 +108,9 @@ def _range_warnings(n: int, most: float) -> list[str]:
             "the interval a little wider than it could be."
         ]
     if n < LEAST_PEOPLE:
-        return [f"{n} people are fewer than the {LEAST_PEOPLE} of the training range; the prior speaks louder than they."]
+        return [
+            f"{n} people are fewer than the {LEAST_PEOPLE} of the training range; the prior speaks louder than they."
+        ]
     return []
 
 

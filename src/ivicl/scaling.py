@@ -1,0 +1,21 @@
+"""Covariates on one scale, whatever their units."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def standardise(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Weighted mean 0 and variance 1; a constant column becomes zero. Safe for 1e6 + 0.3 and for 1e-9."""
+    if not x.shape[1]:
+        return x
+    real = w > 0
+    low, high = x[real].min(0), x[real].max(0)
+    # Halved, so that the range of a column from -1e308 to 1e308 does not overflow.
+    span = 0.5 * high - 0.5 * low
+    varies = span > 1e-13 * np.maximum(np.abs(low), np.abs(high))
+    unit = np.where(varies, (0.5 * x - 0.5 * low) / np.where(varies, span, 1.0), 0.0)
+    share = w / w.sum()
+    centred = np.where(varies, unit - share @ unit, 0.0)
+    variance = share @ centred**2
+    return centred / np.sqrt(np.where(variance > 0, variance, 1.0))
