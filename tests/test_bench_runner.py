@@ -72,6 +72,7 @@ def test_scores_of_a_run_are_those_of_the_interval() -> None:
     assert run.width == pytest.approx((run.upper - run.lower) / (case.data.y.max() - case.data.y.min()))
     assert run.covers_effect == (run.lower <= case.effect <= run.upper)
     assert run.threads >= 1 and run.timed and run.seconds > 0
+    assert run.network == ""
 
 
 def test_validity_means_the_identified_set_where_it_is_known() -> None:
@@ -122,7 +123,7 @@ def fake_runs() -> pl.DataFrame:
         row = dict.fromkeys(runner.Run.__dataclass_fields__)
         row |= dict(benchmark="jobs", setting=setting, seed=len(rows), method="plugin", model="", status="ok")
         row |= dict(valid=valid, covers_effect=valid, width=width, sharp_width=0.5, n=200, rho=0.3, seconds=1.0)
-        row |= dict(timed=True, threads=2, error="", levels="", estimand="ATE", alpha=0.01, version="")
+        row |= dict(timed=True, threads=2, error="", network="", levels="", estimand="ATE", alpha=0.01, version="")
         rows.append(row)
     rows.append({**rows[0], "method": "late", "status": "failed", "error": "boom", "valid": None, "width": None})
     from ivicl.benchmarks.store import SCHEMA

@@ -64,7 +64,7 @@ def dataset(setting: str = "default", seed: int = 0, n: int = 2048, rho: float =
     )
 
 
-def _sharp_width(s: np.ndarray, price_mean: float, price_sd: float, points: int = 512) -> float:
+def _sharp_width(s: np.ndarray, price_mean: float, price_sd: float, points: int = 64) -> float:
     """1 - mean over s of |P(T=1 | z=1, s) - P(T=1 | z=0, s)|, V integrated out.
 
     Exact wherever the instrument pushes everybody with the same s the same way, which it does: Z moves the price by a

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -88,7 +89,7 @@ def _compare(
 
 
 def _fits(model: str, seed: int) -> dict[str, Callable[[np.ndarray], BinnedPosterior]]:
-    options = {"model": model} if model else {}
+    options: dict[str, Any] = {"model": model} if model else {}
 
     def network(counts: np.ndarray) -> BinnedPosterior:
         found = IVBounds(method="ivicl", **options).fit_counts(counts).posterior

@@ -83,6 +83,7 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
 
     report = Report("The paper's evaluation, reproduced by ivicl")
     _preamble(report, config, missing)
+    _networks(report, runs)
     _tables(report, runs, config)
     _studies(report, runs, config)
     _mass_covering(report, comparisons, random_tables, config.folder)
@@ -125,13 +126,12 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
         if not store.done(job.key):
             kinds.setdefault((job.method, job.benchmark), []).append(job)
     probes = [group[0] for group in kinds.values()]
-    options = {"workers": config.workers, "progress": config.progress}
     _say(f"{sum(map(len, kinds.values()))} runs to do; timing one of each kind first.")
-    runs = run_jobs(probes, store, **options)
+    runs = run_jobs(probes, store, workers=config.workers, progress=config.progress)
     seconds = {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in runs.iter_rows(named=True)}
     left = sum((len(group) - 1) * seconds.get(kind, 0.0) for kind, group in kinds.items())
     _say(f"About {left / 60 / config.workers:.0f} minutes to go, from the time that these took.")
-    return run_jobs(jobs, store, **options)
+    return run_jobs(jobs, store, workers=config.workers, progress=config.progress)
 
 
 def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:
@@ -151,6 +151,15 @@ def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) 
         report.paragraph("Quick form: few seeds and short sweeps. It shows that everything runs, not who is better.")
     for method, reason in missing.items():
         report.paragraph(f"Left out: {method} ({reason}).")
+
+
+def _networks(report: Report, runs: pl.DataFrame) -> None:
+    """Which network answered; more than one means that the folder holds runs of an older one."""
+    used = sorted(name for name in runs["network"].unique().to_list() if name)
+    if used:
+        report.paragraph("Network: sha256 " + ", ".join(name[:12] for name in used) + ".")
+    if len(used) > 1:
+        report.paragraph("The runs come from more than one network; use an empty folder to have one alone.")
 
 
 def _tables(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:

@@ -162,7 +162,7 @@ def execute(job: Job, warm_up: bool = True, timed: bool = True) -> Run:
     blank: dict[str, Any] = dict.fromkeys(Run.__dataclass_fields__)
     blank |= dict(zip(("benchmark", "setting", "seed", "method", "model"), job.key, strict=True))
     blank |= dict(status="failed", error="", alpha=spec.alpha, estimand="", timed=timed, threads=threads())
-    blank |= dict(levels="", version=__version__)
+    blank |= dict(levels="", network="", version=__version__)
     try:
         case = job.dataset()
         blank |= _truth(case)
@@ -200,6 +200,7 @@ def _scores(case: BenchmarkDataset, result: BoundsResult) -> dict[str, Any]:
         "covers_bounds_x": case.covers_bounds_x(result.lower, result.upper),
         "width": (result.upper - result.lower) / case.scale,
         "estimand": result.estimand,
+        "network": str((result.model or {}).get("sha256", "")),
     }
 
 

@@ -20,6 +20,8 @@ class Run:
     """As asked for, options included: ivicl@independent."""
     model: str
     """Network file given with --model; empty for the shipped one."""
+    network: str
+    """sha256 of the network that answered; empty for other methods."""
     status: str
     """ok or failed."""
     error: str

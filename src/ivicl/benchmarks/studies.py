@@ -64,8 +64,8 @@ def calibration_table(runs: pl.DataFrame) -> pl.DataFrame:
             rows.append(row)
     if not rows:
         return pl.DataFrame()
-    table = pl.DataFrame(rows).group_by("method", "family", "n", "level", "fixed")
-    table = table.agg(coverage=pl.col("inside").mean(), datasets=pl.len())
+    grouped = pl.DataFrame(rows).group_by("method", "family", "n", "level", "fixed")
+    table = grouped.agg(coverage=pl.col("inside").mean(), datasets=pl.len())
     p = pl.col("coverage")
     table = table.with_columns(coverage_se=(p * (1 - p) / pl.col("datasets")).sqrt())
     return table.sort("method", "family", "level")
