@@ -117,7 +117,8 @@ def diagnose(data: IVData) -> dict[str, Any]:
 
 def _first_stage_finding(stage: dict[str, Any]) -> Finding:
     name = "first stage"
-    moved = f"The instrument changes the share treated from {_percent(stage['treated_if_z0'])} to {_percent(stage['treated_if_z1'])}"
+    before, after = _percent(stage["treated_if_z0"]), _percent(stage["treated_if_z1"])
+    moved = f"The instrument changes the share treated from {before} to {after}"
     if stage["f"] is None and stage["difference"] == 0:
         return Finding(name, "look", f"{moved}: not at all, so that it tells nothing about the treatment.")
     if stage["f"] is None:
@@ -217,7 +218,10 @@ def _outcome_finding(found: dict[str, Any], binary: bool) -> Finding:
         return Finding("outcome", "ok", f"The outcome is binary, with {_percent(found['mean'])} ones.")
     central_low, central_high = found["central_98_percent"]
     share = (central_high - central_low) / (high - low)
-    what = f"98 % of the outcomes lie between {central_low:g} and {central_high:g}, the possible range is {low:g} to {high:g}"
+    what = (
+        f"98 % of the outcomes lie between {central_low:g} and {central_high:g}, "
+        f"the possible range is {low:g} to {high:g}"
+    )
     if share < 0.5:
         sentence = (
             f"{what}: bounds grow with the range, so that a few extreme values make most of the width. "

@@ -24,7 +24,7 @@ RUNGS: dict[str, tuple[str, str]] = {
         "The same, and the instrument moves nobody against its direction. Another estimand: the compliers' effect.",
     ),
 }
-"""Method -> label, and the assumption in words; in the order in which they are shown, the user's own method before LATE."""
+"""Method -> label, and the assumption in words; in the order shown; another method comes before LATE."""
 
 
 @dataclass(frozen=True)

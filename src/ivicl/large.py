@@ -1,4 +1,4 @@
-"""Data too large for one pass: equal rows are merged, which is exact; beyond a limit, people are sampled, which is said.
+"""Data too large for one pass: equal rows are merged, which is exact; beyond a limit, people are sampled.
 
 The limit is a fixed number of distinct rows, not what is free in memory today: the same data must give the same answer
 on every machine. A subsample keeps its own number of people, so its interval is honest, only a little wider.

@@ -39,6 +39,22 @@ Options = Annotated[
     list[str] | None, typer.Option("-o", "--option", help="NAME=VALUE: an option of the method. May be given again.")
 ]
 
+Combine = Annotated[
+    str | None,
+    typer.Option(
+        "--combine",
+        help="For an outcome that is not binary, how its thresholds become one: comonotone (the default) adds quantiles "
+        "and claims no more than they do; independent lets their errors cancel: narrow, for the effect only, not for the "
+        "identified set; randomised rounds nothing and adds a little noise.",
+        show_default=False,
+    ),
+]
+NThresholds = Annotated[
+    int | None, typer.Option("--thresholds", help="Binary problems made of an outcome that is not binary (16).")
+]
+ModelFile = Annotated[str | None, typer.Option("--model", help="A model file instead of the shipped one.")]
+Report = Annotated[str | None, typer.Option("--report", help="Also write a report for readers, one HTML file.")]
+
 DEFAULT_METHOD = "ivicl"
 
 
@@ -57,10 +73,17 @@ def fit(
     output_format: OutputFormat = Format.table,
     seed: Seed = 0,
     option: Options = None,
+    combine: Combine = None,
+    thresholds: NThresholds = None,
+    model: ModelFile = None,
+    report: Report = None,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     data = _read(source, outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
-    _print(_estimator(method, alpha, seed, option).fit_data(data), output_format)
+    result = _estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model)).fit_data(data)
+    if report is not None:
+        typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
+    _print(result, output_format)
 
 
 def counts(
@@ -73,12 +96,17 @@ def counts(
     output_format: OutputFormat = Format.table,
     seed: Seed = 0,
     option: Options = None,
+    model: ModelFile = None,
+    report: Report = None,
 ) -> None:
     """Bounds from eight counts of people, by instrument, treatment and binary outcome."""
     if len(numbers) != 8:
         raise InputError(f"eight counts are needed, by z, t and y from 000 to 111, but {len(numbers)} were given.")
     table = [_number(text, "a count") for text in numbers]
-    _print(_estimator(method, alpha, seed, option).fit_counts(table), output_format)
+    result = _estimator(method, alpha, seed, _with_flags(option, None, None, model)).fit_counts(table)
+    if report is not None:
+        typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
+    _print(result, output_format)
 
 
 def check(
@@ -93,7 +121,7 @@ def check(
     one: Ones = None,
     output_format: OutputFormat = Format.table,
 ) -> None:
-    """What the data say about the design, before any bounds: first stage and instrumental inequalities."""
+    """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""
     from ivicl.diagnostics import diagnose
     from ivicl.result import json_safe
 
@@ -117,6 +145,9 @@ def check(
         verdict = "VIOLATED" if inequality["violated"] else "holds"
         line = f"  {inequality['name']}: {verdict}, excess {inequality['excess']:+.4f}, one-sided p = {inequality['p_value']:.3g}"
         typer.echo(line)
+    typer.echo(f"Findings (worst: {found['grade']}):")
+    for finding in found["findings"]:
+        typer.echo(f"  {finding['grade']:<5} {finding['name']}: {finding['sentence']}")
     for note in data.report.notes:
         typer.echo(f"Note: {note}.", err=True)
 
@@ -152,6 +183,12 @@ def _read(
         missing=missing,
         ones=dict(_name_and_value(text, "--one") for text in one or []),
     )
+
+
+def _with_flags(option: list[str] | None, combine: str | None, thresholds: int | None, model: str | None) -> list[str]:
+    """The flags that have names of their own, as options of the estimator."""
+    given = {"combine": combine, "n_thresholds": thresholds, "model": model}
+    return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 
 def _estimator(method: str, alpha: float, seed: int, option: list[str] | None) -> Any:

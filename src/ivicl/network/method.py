@@ -39,7 +39,7 @@ class Question:
 
 
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Options of its own: `model` (a path; default the shipped one), `max_rows` (distinct rows before people are sampled)."""
+    """Its own options: `model`, a path; `max_rows`, how many distinct rows pass before people are sampled."""
     model = model_of(options)
     question = pose(data, options, model)
     rows = sum(table.rows for table in question.tables if table.varies)

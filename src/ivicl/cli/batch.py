@@ -1,0 +1,78 @@
+"""`ivicl batch`: bounds for many studies, written as they come, and taken up again after an interruption."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ivicl.cli import fit as flags
+from ivicl.errors import InputError
+
+
+def batch(
+    source: flags.Source,
+    by: Annotated[str, typer.Option("--by", help="Column that names the study, or several separated by commas.")],
+    outcome: flags.Outcome,
+    treatment: flags.Treatment,
+    instrument: flags.Instrument,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", help="A .parquet, .csv or .jsonl file, or - for JSON lines on standard output."),
+    ],
+    covariates: flags.Covariates = "",
+    weights: flags.Weights = None,
+    outcome_range: flags.Range = None,
+    missing: flags.Missing = "drop",
+    one: flags.Ones = None,
+    method: flags.Method = flags.DEFAULT_METHOD,
+    alpha: flags.Alpha = 0.01,
+    seed: flags.Seed = 0,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="NAME=VALUE: an option of the method. May be given again.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a batch that was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")] = False,
+) -> None:
+    """One row of bounds for each study. A study that cannot be fitted is a row with its error."""
+    from ivicl.cli.tables import read_table
+    from ivicl.many import fit_studies, split
+    from ivicl.many_store import Store, describe
+    from ivicl.progress import progress_bar
+
+    estimator = flags._estimator(method, alpha, seed, option)
+    arguments: dict[str, Any] = {
+        "by": [name.strip() for name in by.split(",") if name.strip()],
+        "outcome": outcome,
+        "treatment": treatment,
+        "instrument": instrument,
+        "covariates": [name.strip() for name in covariates.split(",") if name.strip()],
+        "weights": weights,
+        "outcome_range": flags._parse_range(outcome_range),
+        "missing": missing,
+        "ones": dict(flags._name_and_value(text, "--one") for text in one or []),
+    }
+    estimator.checked_options()
+    if output == "-" and resume:
+        raise InputError("--resume needs an output file; standard output cannot be taken up again.")
+    studies = split(read_table(source), **arguments)
+    store = Store(output, describe(estimator, arguments, studies), resume=resume, overwrite=overwrite)
+    todo = [i for i in range(len(studies)) if i not in store.done]
+    if store.done:
+        typer.echo(f"ivicl: {len(store.done)} of {len(studies)} studies were done before.", err=True)
+    with store, progress_bar("studies", len(studies), start=len(store.done)) as advance:
+        position = 0
+        for rows in fit_studies(estimator, studies, todo):
+            store.add(todo[position : position + len(rows)], rows)
+            position += len(rows)
+            advance(len(rows))
+    failed = store.finish(studies.by)
+    if failed:
+        typer.echo(f"ivicl: {failed} of {len(studies)} studies could not be fitted; see the column error.", err=True)
+    if output != "-":
+        print(f"ivicl: {len(studies)} studies in {output}.", file=sys.stderr)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(batch)
