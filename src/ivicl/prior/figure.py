@@ -77,5 +77,6 @@ def draw_figure(draws: pl.DataFrame) -> Any:
     top = max(axis.get_ylim()[1] for axis in axes)
     axes[0].set_ylim(0, 1.25 * top)
     axes[0].set_xlim(-1, 1)
+    axes[0].set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−½", "0", "½", "1"])
     axes[0].set_ylabel("prior density")
     return figure

@@ -113,6 +113,7 @@ def settle_strata(
     batch, people = len(x), count.sum(-1)
     weight = (count / people[:, None]).float()
     scale = log_uniform((batch, 1, 1), g, *config.logit_scale)
+    scale = torch.where(free[:, None, None], log_uniform((batch, 1, 1), g, *config.free_intercept_scale), scale)
     uneven = torch.exp(0.7 * normal((batch, 1, 16), g))
     uneven = torch.where(coin((batch, 1, 1), g, config.uneven_scale_share), uneven, 1.0)
     ratio = log_uniform((batch, 1, 1), g, *config.free_intercept_ratio)
