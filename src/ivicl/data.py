@@ -234,6 +234,7 @@ def _build(
         for role, c in codings.items()
         if (c["zero"], c["one"]) != (0, 1)
     ]
+    codings.setdefault("outcome", {"column": y.name})  # amounts: the name alone
     encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes)]
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
     report = DataReport(int(weights.sum()), len(weights), int(len(keep) - keep.sum()), codings, notes)

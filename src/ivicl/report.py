@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ivicl.errors import InputError
 from ivicl.report_words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
-from ivicl.result_tables import interval
+from ivicl.width import rounded_interval
 
 if TYPE_CHECKING:
     from ivicl.result import BoundsResult
@@ -38,6 +38,7 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
         question=escape(question or question_sentence(result)),
         answer=escape(answer_sentence(result)),
         key_figures=_key_figures(result),
+        width=_width(result),
         data=_table(data_rows(result)),
         notes=_list("What was done to the data", result.notes),
         compliance=_figure(result, "compliance", 1),
@@ -66,7 +67,7 @@ def _column(result: BoundsResult, role: str, default: str) -> str:
 
 
 def _key_figures(result: BoundsResult) -> str:
-    figures = [("Interval", interval(result.lower, result.upper)), ("People", f"{result.n:,}")]
+    figures = [("Interval", rounded_interval(result.lower, result.upper)), ("People", f"{result.n:,}")]
     stage = result.diagnostics.get("first_stage")
     if stage:
         figures.append(("First stage", f"{100 * stage['difference']:.1f} points"))
@@ -74,6 +75,11 @@ def _key_figures(result: BoundsResult) -> str:
         figures.append(("Design", {"ok": "no objection", "look": "look", "stop": "stop"}[result.diagnostics["grade"]]))
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures)
     return f'<dl class="key">{cells}</dl>'
+
+
+def _width(result: BoundsResult) -> str:
+    parts = result.width_parts
+    return f'<p class="width">{escape(parts.sentence())}</p>' if parts else ""
 
 
 def _table(rows: list[tuple[str, str]]) -> str:
@@ -122,7 +128,7 @@ def _ladder_table(result: BoundsResult) -> str:
         return ""
     rows = "".join(
         f"<tr{' class=own' if r['method'] == result.method else ''}><th>{escape(r['label'])}</th>"
-        f"<td>{escape(r['assumption'])}</td><td class=number>{escape(interval(r['lower'], r['upper']))}</td></tr>"
+        f"<td>{escape(r['assumption'])}</td><td class=number>{escape(rounded_interval(r['lower'], r['upper']))}</td></tr>"
         for r in rungs
     )
     head = "<tr><th></th><th>What it assumes</th><th>Interval</th></tr>"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ivicl.outcomes import COMBINATIONS
-from ivicl.result_tables import interval, level, number
+from ivicl.result_tables import level
+from ivicl.width import rounded, rounded_interval
 
 if TYPE_CHECKING:
     from ivicl.result import BoundsResult
@@ -26,7 +27,8 @@ def question_sentence(result: BoundsResult) -> str:
     return (
         f"By how much would the average of {outcome} differ if everybody had had {treatment} rather than nobody? "
         f"People did not all do as {name_of(result, 'instrument')} says, and those who did may differ from those who "
-        "did not. So the treated and the untreated cannot simply be compared, and the data alone leave a range of answers."
+        "did not. So the treated and the untreated cannot simply be compared, and the data alone leave a range of "
+        "answers."
     )
 
 
@@ -34,15 +36,14 @@ def answer_sentence(result: BoundsResult) -> str:
     unit = "as a difference of probabilities" if result.binary else "in units of the outcome"
     kind = level(result)
     lead = f"The {'average effect' if result.estimand == 'ATE' else 'effect among compliers'} lies between "
-    lead += f"{number(result.lower)} and {number(result.upper)} ({unit}; {kind})."
+    lead += f"{rounded(result.lower, result.width)} and {rounded(result.upper, result.width)} ({unit}; {kind})."
     if result.lower > 0:
         verdict = " An effect of zero lies below the interval: the treatment raises the outcome on average."
     elif result.upper < 0:
         verdict = " An effect of zero lies above the interval: the treatment lowers the outcome on average."
     else:
         verdict = " An effect of zero lies inside the interval: these data and assumptions do not settle its sign."
-    parts = result.width_parts
-    return lead + verdict + (f" {parts.sentence()}" if parts else "")
+    return lead + verdict
 
 
 def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
@@ -50,7 +51,8 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     for role in ("instrument", "treatment", "outcome"):
         coding = result.codings.get(role)
         if coding:
-            rows.append((role.capitalize(), f"{coding['column']}: {coding['one']} is 1, {coding['zero']} is 0"))
+            values = f": {coding['one']} is 1, {coding['zero']} is 0" if "one" in coding else ""
+            rows.append((role.capitalize(), f"{coding['column']}{values}"))
     if not result.binary:
         low, high = result.outcome_range
         rows.append(("Outcome's range", f"{low:g} to {high:g}"))
@@ -139,7 +141,7 @@ def methods_paragraph(result: BoundsResult) -> str:
     else:
         text += f"Bounds were computed with the method '{result.method}' of ivicl {result.version}; "
     covariates = f"covariates were {', '.join(result.covariates)}" if result.covariates else "no covariates were used"
-    text += f"{covariates}. The interval {interval(result.lower, result.upper)} is {_kind(result)}. "
+    text += f"{covariates}. The interval {rounded_interval(result.lower, result.upper)} is {_kind(result)}. "
     if not result.binary and "combine" in result.details:
         text += (
             f"The outcome, between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}, was turned into "
@@ -147,7 +149,9 @@ def methods_paragraph(result: BoundsResult) -> str:
             f"{COMBINATIONS[result.details['combine']]} "
         )
         if result.details.get("thresholds", {}).get("slack"):
-            text += f"Rounding moves the effect by at most {number(result.details['thresholds']['slack'])}. "
+            text += (
+                f"Rounding moves the effect by at most {rounded(result.details['thresholds']['slack'], result.width)}. "
+            )
     return text + "No assumption was made on defiers or on the homogeneity of effects."
 
 

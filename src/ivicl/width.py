@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ivicl.bounds import IdentifiedSet
-from ivicl.result_tables import number
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class WidthParts:
         """For a reader who plans the next study."""
         percent = round(100 * self.share_not_identified)
         return (
-            f"Of the width {number(self.width)} of the interval that covers the identified set, "
-            f"{number(self.not_identified)} ({percent} %) is not identified, whatever the number of people, and "
-            f"{number(self.not_enough_data)} ({100 - percent} %) is not enough data."
+            f"Of the width {rounded(self.width, self.width)} of the interval that covers the identified set, "
+            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, whatever the number of people, and "
+            f"{rounded(self.not_enough_data, self.width)} ({100 - percent} %) is not enough data."
         )
 
 
@@ -46,3 +46,18 @@ def width_parts(ends: IdentifiedSet, alpha: float) -> WidthParts:
     upper = max(lower, upper)
     not_identified = min(max(ends.upper.mean - ends.lower.mean, 0.0), upper - lower)
     return WidthParts(lower, upper, not_identified, upper - lower - not_identified)
+
+
+def rounded(value: float, width: float) -> str:
+    """The value to the digit that matters: a width gets three figures, its ends as many decimals as it has."""
+    if not 0 < width < math.inf:
+        return f"{value:.3g}"
+    decimals = 2 - math.floor(math.log10(width))
+    if not -6 <= decimals <= 8:
+        return f"{value:.3g}"
+    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    return text.replace("-0", "0", 1) if float(text.replace(",", "")) == 0 else text
+
+
+def rounded_interval(lower: float, upper: float) -> str:
+    return f"[{rounded(lower, upper - lower)}, {rounded(upper, upper - lower)}]"

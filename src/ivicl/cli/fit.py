@@ -43,9 +43,9 @@ Combine = Annotated[
     str | None,
     typer.Option(
         "--combine",
-        help="For an outcome that is not binary, how its thresholds become one: comonotone (the default) adds quantiles "
-        "and claims no more than they do; independent lets their errors cancel: narrow, for the effect only, not for the "
-        "identified set; randomised rounds nothing and adds a little noise.",
+        help="For an outcome that is not binary, how its thresholds become one: comonotone (the default) adds "
+        "quantiles and claims no more than they do; independent lets their errors cancel: narrow, for the effect only, "
+        "not for the identified set; randomised rounds nothing and adds a little noise.",
         show_default=False,
     ),
 ]
@@ -143,8 +143,8 @@ def check(
     typer.echo("Instrumental inequalities (excess above zero is a violation in the sample):")
     for inequality in found["inequalities"]:
         verdict = "VIOLATED" if inequality["violated"] else "holds"
-        line = f"  {inequality['name']}: {verdict}, excess {inequality['excess']:+.4f}, one-sided p = {inequality['p_value']:.3g}"
-        typer.echo(line)
+        test = f"excess {inequality['excess']:+.4f}, one-sided p = {inequality['p_value']:.3g}"
+        typer.echo(f"  {inequality['name']}: {verdict}, {test}")
     typer.echo(f"Findings (worst: {found['grade']}):")
     for finding in found["findings"]:
         typer.echo(f"  {finding['grade']:<5} {finding['name']}: {finding['sentence']}")
