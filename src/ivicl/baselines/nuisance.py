@@ -247,15 +247,17 @@ def fit_predict(
 
 
 def _fit(model: Any, x: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import has_fit_parameter
 
     if (weight == 1).all():
         model.fit(x, label)
         return
-    steps = getattr(model, "steps", None)
-    last = steps[-1][1] if steps else model
+    prefix, last = "", model
+    if isinstance(model, Pipeline):
+        prefix, last = f"{model.steps[-1][0]}__", model.steps[-1][1]
     if has_fit_parameter(last, "sample_weight"):
-        model.fit(x, label, **{f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": weight})
+        model.fit(x, label, **{f"{prefix}sample_weight": weight})
         return
     if weight.sum() > 1_000_000:
         raise InputError(
