@@ -1,4 +1,4 @@
-"""What the design promises of the graph, exactly: on torch with random weights, and on the exported file, for both encoders.
+"""What the design promises of the graph, exactly: on torch with random weights and on the exported file, both encoders.
 
 Weights are scaled up until tables are told apart (a fresh network hardly does), and every invariance has a negative
 control: a change of the data that must show.
@@ -122,8 +122,9 @@ def recode_both(table: Table, rng: np.random.Generator) -> Table:
 
 def pad(table: Table, rng: np.random.Generator) -> Table:
     junk = make_table(int(rng.integers(1e6)), 7, table.x.shape[1])
-    joined = [np.concatenate([a, b]) for a, b in zip(
-        (table.x, table.z, table.t, table.y, table.w), (junk.x * 1e3, junk.z, junk.t, junk.y, 0 * junk.w), strict=True)]  # fmt: skip
+    names = ("x", "z", "t", "y", "w")
+    padding = replace(junk, x=1e3 * junk.x, w=0 * junk.w)
+    joined = [np.concatenate([getattr(table, name), getattr(padding, name)]) for name in names]
     return Table(*joined)
 
 
@@ -197,7 +198,9 @@ def test_the_number_of_people_shows_in_the_summary_path() -> None:
     """Repeat every row seven times and attention alone answers the same; the summary path must not."""
     network = random_network(SMALL["induced"])
     table = make_table(2, 30, 2)
-    arguments = [torch.tensor(table.x[None])] + [torch.tensor(a[None], dtype=torch.float32) for a in (table.z, table.t, table.y)]
+    arguments = [torch.tensor(table.x[None])] + [
+        torch.tensor(a[None], dtype=torch.float32) for a in (table.z, table.t, table.y)
+    ]
     with torch.no_grad():
         once = network(*arguments, torch.ones(1, 30))[0].exp()
         often = network(*arguments, 7 * torch.ones(1, 30))[0].exp()

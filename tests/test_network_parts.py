@@ -91,7 +91,9 @@ def test_inverse_by_matmuls(condition: float) -> None:
 def test_gradient_of_the_inverse() -> None:
     matrix = torch.randn(2, 5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     gram = (matrix @ matrix.transpose(1, 2)).requires_grad_()
-    assert torch.autograd.gradcheck(lambda m: inverse(0.5 * (m + m.transpose(1, 2)), torch.ones(2, dtype=m.dtype)), gram)
+    assert torch.autograd.gradcheck(
+        lambda m: inverse(0.5 * (m + m.transpose(1, 2)), torch.ones(2, dtype=m.dtype)), gram
+    )
 
 
 def test_grid_is_read_by_linear_interpolation() -> None:

@@ -20,15 +20,16 @@ from ivicl.network.config import NetworkConfig  # noqa: E402
 from ivicl.prior import generator_for, sample_counts, sample_rows  # noqa: E402
 from ivicl.training import plan  # noqa: E402
 from ivicl.training.config import TrainConfig  # noqa: E402
-from ivicl.training.losses import LossWeights, count_loss, table_loss  # noqa: E402
 from ivicl.training.loop import Run, train, train_step  # noqa: E402
+from ivicl.training.losses import LossWeights, count_loss, table_loss  # noqa: E402
 from ivicl.training.optim import MuonAdamW, orthogonalise  # noqa: E402
 
 TINY = [
-    "network.width=16", "network.row_hidden=16", "network.latents=4", "network.regression_features=8", "network.depth=1",
-    "network.summary_width=24", "network.summary_depth=1", "network.covariate_width=16", "network.max_features=4",
-    "count_batch=32", "mixed_count_batch=16", "compressed_batch=4", "row_tokens=256", "rows=[16,32]", "long_rows=[16,64]",
-    "covariates=[1,3]", "count_steps=3", "steps=8", "warmup=2", "validate_every=1000",
+    "network.width=16", "network.row_hidden=16", "network.latents=4", "network.regression_features=8",
+    "network.depth=1", "network.summary_width=24", "network.summary_depth=1", "network.covariate_width=16",
+    "network.max_features=4", "count_batch=32", "mixed_count_batch=16", "compressed_batch=4", "row_tokens=256",
+    "rows=[16,32]", "long_rows=[16,64]", "covariates=[1,3]", "count_steps=3", "steps=8", "warmup=2",
+    "validate_every=1000",
 ]  # fmt: skip
 
 
@@ -66,7 +67,9 @@ def test_killed_run_goes_on_as_if_unkilled(tmp_path: Path) -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    subprocess.run([*command[:4], "--quiet", "--threads", "1", "--resume", str(tmp_path / "killed")], check=True, env=environment)
+    subprocess.run(
+        [*command[:4], "--quiet", "--threads", "1", "--resume", str(tmp_path / "killed")], check=True, env=environment
+    )
     assert losses_of(tmp_path / "whole") == losses_of(tmp_path / "killed")
 
 
@@ -75,14 +78,26 @@ def test_two_processes_take_the_step_of_one(tmp_path: Path) -> None:
     settings = [a for s in [*TINY, "steps=6"] for a in ("--set", s)]
     arguments = ["train", "--quiet", "--threads", "1", *settings]
     subprocess.run([sys.executable, "-m", "ivicl.cli", *arguments, "-o", str(tmp_path / "one")], check=True)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29517", "-m", "ivicl.cli"]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-port",
+        "29517",
+        "-m",
+        "ivicl.cli",
+    ]
     subprocess.run([*launch, *arguments, "-o", str(tmp_path / "two")], check=True)
     for one, two in zip(losses_of(tmp_path / "one"), losses_of(tmp_path / "two"), strict=True):
         assert [float(v) for v in one] == pytest.approx([float(v) for v in two], rel=2e-3, abs=2e-3)
 
 
 def test_every_field_can_be_set_and_nonsense_is_refused() -> None:
-    changed = TrainConfig().with_settings(["lr=0.01", "network.width=64", "loss.law=0", "prior.gamma=0.2", "rows=[8,16]"])
+    changed = TrainConfig().with_settings(
+        ["lr=0.01", "network.width=64", "loss.law=0", "prior.gamma=0.2", "rows=[8,16]"]
+    )
     assert (changed.lr, changed.network.width, changed.loss.law, changed.prior.gamma) == (0.01, 64, 0, 0.2)
     assert changed.rows == (8, 16)
     assert TrainConfig.from_dict(changed.to_dict()) == changed
@@ -110,9 +125,9 @@ def test_row_tables_leave_the_summary_path_alone() -> None:
     for name, parameter in run.network.named_parameters():
         if name.startswith("summary"):
             assert parameter.grad is None or not parameter.grad.any(), name
-    count_loss(run.network, sample_counts(run.config.prior, generator_for(0, 2), 8), LossWeights(), generator_for(0, 3))[
-        "loss"
-    ].backward()
+    count_loss(
+        run.network, sample_counts(run.config.prior, generator_for(0, 2), 8), LossWeights(), generator_for(0, 3)
+    )["loss"].backward()
     assert run.network.summary.embed.weight.grad.abs().sum() > 0
 
 

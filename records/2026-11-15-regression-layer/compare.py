@@ -80,7 +80,11 @@ def main() -> None:
     }
     tables = fixed_tables(PriorConfig.default())[2]
     synthetic = [generate(seed) for seed in range(10)]
-    print("| candidates | " + " | ".join(f"N = {n}, D = {d}" for _, n, d in SHAPES) + " | mean | synthetic | width | seconds |")
+    print(
+        "| candidates | "
+        + " | ".join(f"N = {n}, D = {d}" for _, n, d in SHAPES)
+        + " | mean | synthetic | width | seconds |"
+    )
     print("|---" * (len(SHAPES) + 5) + "|")
     for name, fit in rivals.items():
         started = time.perf_counter()
@@ -95,7 +99,11 @@ def main() -> None:
             errors.append(divergence(torch.tensor(observed_law(made.strata)).flatten(2)[None].float(), law))
             lower, upper = row_ends(law.log(), shares(w))
             widths.append(float(upper - lower))
-        cells = [f"{v:.3f}" for v in found] + [f"{np.mean(found):.4f}", f"{np.mean(errors):.3f}", f"{np.mean(widths):.3f}"]
+        cells = [f"{v:.3f}" for v in found] + [
+            f"{np.mean(found):.4f}",
+            f"{np.mean(errors):.3f}",
+            f"{np.mean(widths):.3f}",
+        ]
         print(f"| {name} | " + " | ".join(cells) + f" | {seconds:.1f} |", flush=True)
     print(f"\ntrue width of the synthetic tables: {np.mean([m.upper - m.lower for m in synthetic]):.3f}")
 

@@ -43,7 +43,9 @@ def train(
         run = Run.resume(resume, settings)
     else:
         if (out / "state.safetensors").exists():
-            raise InputError(f"The folder {str(out)!r} holds a run already; go on with --resume {out}, or name another with -o.")
+            raise InputError(
+                f"The folder {str(out)!r} holds a run already; go on with --resume {out}, or name another with -o."
+            )
         run = Run(TrainConfig.preset(preset).with_settings(settings or []), out)
         if start is not None:
             run.start_from(load_weights(start)[0].state_dict())

@@ -79,5 +79,7 @@ def as_text(found: dict[str, Any]) -> str:
         mark = "reached" if entry["reached"] else "NOT reached"
         rows.append((entry["line"], f"{entry['value']:.4f}", f"{sign} {entry['target']:g}", mark, entry["limit"]))
     widths = [max(len(row[k]) for row in rows) for k in range(5)]
-    text = "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    text = "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
     return f"model {found['model']['name']}  sha256 {found['model']['sha256'][:16]}\n{text}"

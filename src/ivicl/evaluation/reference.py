@@ -18,7 +18,7 @@ PRIOR_TABLES, ONE_SIDED_TABLES = 200, 50
 
 @dataclass(frozen=True)
 class Reference:
-    """Count tables (B,2,2,2), their exact posteriors (B,K) of the effect, and the Monte Carlo error of their quantiles."""
+    """Count tables (B,2,2,2), exact posteriors (B,K) of the effect, and the Monte Carlo error of their quantiles."""
 
     counts: np.ndarray
     effect: np.ndarray
@@ -31,7 +31,10 @@ class Reference:
 
 
 def load() -> Reference:
-    with resources.as_file(resources.files("ivicl.evaluation") / FILE) as path, np.load(path, allow_pickle=False) as file:
+    with (
+        resources.as_file(resources.files("ivicl.evaluation") / FILE) as path,
+        np.load(path, allow_pickle=False) as file,
+    ):
         return Reference(file["counts"], file["effect"].astype(np.float64), file["quantile_se"])
 
 
@@ -56,7 +59,9 @@ def make(path: Path) -> None:
     found = exact_posteriors(counts, rng=np.random.default_rng(SEED), n_draws=150_000, progress=True)
     effect = found.effect.astype(np.float32)
     np.savez_compressed(path, counts=counts, effect=effect, quantile_se=found.quantile_se.astype(np.float32))
-    print(f"largest Monte Carlo error of a quantile: {found.quantile_se.max():.4f}; largest R-hat: {found.r_hat.max():.3f}")
+    print(
+        f"largest Monte Carlo error of a quantile: {found.quantile_se.max():.4f}, R-hat at most {found.r_hat.max():.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -63,6 +63,8 @@ class NetworkConfig:
             raise ValueError(f"regression must be 'none', 'fixed' or 'learned', not {self.regression!r}")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        if self.anchored_head and not self.summary_width:
+            raise ValueError("an anchored head needs the summary path: set summary_width or anchored_head=False")
 
     @staticmethod
     def cpu() -> NetworkConfig:

@@ -67,7 +67,8 @@ def _graph(network: IVNetwork) -> Any:
         # The tracing exporter: the newer one fixes sizes that follow from the data (the number of tied codings).
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            network, arguments, buffer, input_names=list(INPUTS), output_names=list(OUTPUTS), dynamic_axes=axes,
+            network, arguments, buffer,  # type: ignore[arg-type]
+            input_names=list(INPUTS), output_names=list(OUTPUTS), dynamic_axes=axes,
             opset_version=18, dynamo=False,
         )  # fmt: skip
     return onnx.load_from_string(buffer.getvalue())

@@ -1,11 +1,13 @@
 """From a representation to log posteriors on K bins of [-1, 1], in float32.
 
 A linear map to K bins has to learn every location of every peak. But where a posterior ends is known roughly: near the
-plug-in ends of the identified set. So logits are also written on short grids laid out from these anchors and read off at
-the bins by interpolation; one learned shape then serves every location. Plain bins remain beside them.
+plug-in ends of the identified set. So logits are also written on short grids laid out from these anchors, and read off
+at the bins by interpolation; one learned shape then serves every location. Plain bins remain beside them.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -38,10 +40,20 @@ def _relative(anchor: Tensor, scale: Tensor, span: tuple[float, float]) -> Tenso
     return ((centres(anchor.device) - anchor) / scale - span[0]) / (span[1] - span[0])
 
 
+class Anchors(NamedTuple):
+    """Where the grids lie: plug-in ends (B,1) and the unit of the ends' posteriors (B,1)."""
+
+    lower: Tensor
+    upper: Tensor
+    scale: Tensor
+
+
 def write_bins(effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors) -> tuple[Tensor, Tensor, Tensor]:
     """Raw outputs of the maps below -> logits (B,K) of effect, lower and upper."""
-    at_lower = _relative(anchors.lower, anchors.scale, END_SPAN)
-    at_upper = _relative(anchors.upper, anchors.scale, END_SPAN)
+    # A unit below one bin cannot be seen at the bins' centres.
+    scale = anchors.scale.clamp(min=1.5 / BINS, max=0.25)
+    at_lower = _relative(anchors.lower, scale, END_SPAN)
+    at_upper = _relative(anchors.upper, scale, END_SPAN)
     between = _relative(anchors.lower, (anchors.upper - anchors.lower).clamp(min=0.01), EFFECT_SPAN)
     bins, inner, left, right = effect.split([BINS, EFFECT_GRID, END_GRID, END_GRID], 1)
     effect = bins + read_grid(inner, between) + read_grid(left, at_lower) + read_grid(right, at_upper)
@@ -53,18 +65,8 @@ def write_bins(effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors) -
     return effect, ends[0], ends[1]
 
 
-class Anchors:
-    """Where the grids lie: plug-in ends (B,1) and the unit of the ends' posteriors (B,1)."""
-
-    def __init__(self, lower: Tensor, upper: Tensor, scale: Tensor) -> None:
-        self.lower = lower
-        self.upper = upper
-        # A unit below one bin cannot be seen at the bins' centres.
-        self.scale = scale.clamp(min=1.5 / BINS, max=0.25)
-
-
 class AnchoredHead(nn.Module):
-    """Representation -> raw outputs for `write_bins`. Raw outputs of several heads may be added before they are written."""
+    """Representation -> raw outputs for `write_bins`. Those of several heads may be added before they are written."""
 
     def __init__(self, width: int, zero: bool) -> None:
         super().__init__()
@@ -83,13 +85,20 @@ class AnchoredHead(nn.Module):
 
 
 class LinearHead(nn.Module):
-    """The paper's head: one linear map to the bins of each posterior."""
+    """The paper's head: one linear map to the bins of each posterior. Needs no anchors and no writing."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, zero: bool) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
         self.out = nn.Linear(width, 3 * BINS)
+        nn.init.zeros_(self.out.bias)
+        if zero:
+            nn.init.zeros_(self.out.weight)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        effect, lower, upper = self.out(self.norm(x)).split(BINS, 1)
+        effect, lower, upper = self.out(x).split(BINS, 1)
         return effect, lower, upper
+
+
+def make_head(width: int, anchored: bool, zero: bool) -> nn.Module:
+    """A head of the kind that the config names; `zero` starts it silent."""
+    return AnchoredHead(width, zero) if anchored else LinearHead(width, zero)

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 STEPS = 18
-"""Newton-Schulz steps in the exported graph. The least eigenvalue grows fourfold a step until it is near 1, and then the
-error squares: enough for condition numbers up to 1e8, far above what the penalty floor allows."""
+"""Newton-Schulz steps in the exported graph. The least eigenvalue grows fourfold a step until it is near 1, and then
+the error squares: enough for condition numbers up to 1e8, far above what the penalty floor allows."""
 
 
 class _Inverse(torch.autograd.Function):
@@ -27,7 +27,7 @@ class _Inverse(torch.autograd.Function):
 
 
 def newton_schulz_inverse(matrix: Tensor, smallest: Tensor, steps: int = STEPS) -> Tensor:
-    """Inverse of symmetric positive definite matrices (B,F,F) with eigenvalues of at least `smallest` (B,1,1), in float64.
+    """Inverse of symmetric matrices (B,F,F) with positive eigenvalues, at least `smallest` (B,1,1), in float64.
 
     ONNX has no solver. The plain step X <- X (2 - A X) doubles the small eigenvalues s of A X; knowing that all lie in
     [l, 1], the step X <- c X (1 + l - A X) with c = 4 / (1 + l)^2 quadruples them and keeps them below 1.

@@ -5,6 +5,7 @@ B tables, N rows, D covariates, P kept covariates, E width, M latents, S summary
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from ivicl.network import prepare
 from ivicl.network.config import NetworkConfig
-from ivicl.network.head import AnchoredHead, Anchors, LinearHead, write_bins
+from ivicl.network.head import Anchors, make_head, write_bins
 from ivicl.network.regression import RegressionLayer
 from ivicl.network.rows import FullBlock, InducedBlock, log_weights
 from ivicl.network.summary import Summary, ends_of, sampling_scale, smoothed_law
@@ -29,6 +30,9 @@ class Prediction:
     """(B',N,2,4) log p(t,y|z,x) at each row."""
     law_tables: Tensor | None = None
     """(B',) the tables that `law` is for: those with a covariate that varies."""
+
+
+Logits = tuple[Tensor, Tensor, Tensor]
 
 
 class CovariatePath(nn.Module):
@@ -68,8 +72,11 @@ class CovariatePath(nn.Module):
 
     def forward(
         self, x: Tensor, cell: Tensor, w: Tensor, counts: Tensor, summary: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """x (B,N,P) prepared, cell (B,N,8), w (B,N), counts (B,8), summary (B,S). Returns pooled and law (B,N,2,4)."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """x (B,N,P) prepared, cell (B,N,8), w (B,N), counts (B,8), summary (B,S).
+
+        Returns the pooled representation, the law (B,N,2,4) of each row in logs, and the law it started from.
+        """
         parts = [x, cell]
         prior = smoothed_law(counts).flatten(2).log().unsqueeze(1)
         if self.regression is not None:
@@ -92,10 +99,10 @@ class CovariatePath(nn.Module):
         share = shares(w)
         mean = (share @ rows).flatten(1)
         if summary is None:
-            return mean, law
+            return mean, law, prior
         lower, upper = row_ends(law.detach(), share)
         extra = [latents.float().mean(1)] if self.config.attention == "induced" else []
-        return self.pool(torch.cat([mean, *extra, summary, lower, upper, upper - lower], 1)), law
+        return self.pool(torch.cat([mean, *extra, summary, lower, upper, upper - lower], 1)), law, prior
 
 
 def shares(w: Tensor) -> Tensor:
@@ -119,10 +126,13 @@ class IVNetwork(nn.Module):
         self.summary: Summary | None = None
         if config.summary_width:
             self.summary = Summary(config.summary_width, config.summary_depth)
-            self.summary_head = AnchoredHead(config.summary_width, zero=False)
-            self.covariate_head = AnchoredHead(config.covariate_width, zero=True)
+            self.summary_head = make_head(config.summary_width, config.anchored_head, zero=False)
+            self.covariate_head = make_head(config.covariate_width, config.anchored_head, zero=True)
+            self.anchor = nn.Linear(config.covariate_width, 2)
+            nn.init.zeros_(self.anchor.weight)
+            nn.init.zeros_(self.anchor.bias)
         else:
-            self.linear_head = LinearHead(config.width)
+            self.linear_head = make_head(config.width, anchored=False, zero=False)
 
     def counts_of(self, cell: Tensor, w: Tensor) -> Tensor:
         """(B,8) people in each cell, scaled down to the training range where there are more."""
@@ -134,7 +144,11 @@ class IVNetwork(nn.Module):
         """The summary path alone: the whole answer for a table without covariates. counts (B,8), canonical coding."""
         assert self.summary is not None
         raw = self.summary_head(self.summary(counts))
-        return _normalised(*write_bins(*raw, _count_anchors(counts)))
+        return _normalised(*self._written(raw, _count_anchors(counts)))
+
+    def _written(self, raw: Sequence[Tensor], anchors: Anchors) -> Logits:
+        effect, lower, upper = raw
+        return write_bins(effect, lower, upper, anchors) if self.config.anchored_head else (effect, lower, upper)
 
     def canonical(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> Prediction:
         """x (B,N,D) standardised; z, t, y in the coding to answer in."""
@@ -142,10 +156,10 @@ class IVNetwork(nn.Module):
         counts = self.counts_of(cell, w)
         kept = prepare.order_covariates(x, cell, w, self.config.max_features)
         if self.summary is None:
-            pooled, law = self.covariates(kept, cell, w.float(), counts, None)
+            pooled, law, _ = self.covariates(kept, cell, w.float(), counts, None)
             effect, lower, upper = self.linear_head(pooled)
             return _normalised(effect, lower, upper, law, torch.arange(x.shape[0], device=x.device))
-        # The summary path learns from count tables alone: gradients of the few row tables in a step would only be noise.
+        # The summary path learns from count tables alone: gradients of a step's few row tables would only be noise.
         hidden = self.summary(counts).detach()
         base = [raw.detach() for raw in self.summary_head(hidden)]
         # With no covariate that varies, the summary path alone answers.
@@ -153,18 +167,29 @@ class IVNetwork(nn.Module):
         place = torch.arange(varies.shape[0], device=x.device)
         # Some runtimes fail on an empty batch: where no table has covariates, the first goes along and is not used.
         chosen = (varies | ((place == 0) & ~varies.any())).nonzero(as_tuple=True)[0]
-        pooled, law = self.covariates(kept[chosen], cell[chosen], w[chosen].float(), counts[chosen], hidden[chosen])
-        # The law has a teacher of its own; where the grids lie is not for the other losses to move.
-        lower, upper = row_ends(law.detach(), shares(w[chosen]))
+        rows = (kept[chosen], cell[chosen], w[chosen].float(), counts[chosen], hidden[chosen])
+        pooled, law, first_law = self.covariates(*rows)
         extra = self.covariate_head(pooled)
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
+        moved = self._moved_anchors(pooled, law, first_law, w[chosen], counts[chosen])
         plain = _count_anchors(counts)
-        anchors = Anchors(
-            back @ lower + (1 - gate) * plain.lower, back @ upper + (1 - gate) * plain.upper, plain.scale
-        )
+        anchors = Anchors(*(back @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
         raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
-        return _normalised(*write_bins(*raw, anchors), law, chosen)
+        return _normalised(*self._written(raw, anchors), law, chosen)
+
+    def _moved_anchors(self, pooled: Tensor, law: Tensor, first_law: Tensor, w: Tensor, counts: Tensor) -> Anchors:
+        """Where the grids lie when there are covariates: at the ends of the regression layer's law, which is right for
+        many people, moved towards those of the rows' own law, and with a wider unit, by as much as has been learnt.
+
+        Nothing flows back from here into the rows: where a sharp peak lies has gradients that would drown all else.
+        """
+        share = shares(w)
+        weights = self.anchor(pooled.detach())
+        trust = (weights[:, :1] - 2).sigmoid()
+        first, own = row_ends(first_law.detach(), share), row_ends(law.detach(), share)
+        lower, upper = (f + trust * (o - f) for f, o in zip(first, own, strict=True))
+        return Anchors(lower, upper, sampling_scale(counts) * (2 * weights[:, 1:].tanh()).exp())
 
     def forward(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """x (B,N,D) float64; z, t, y, w (B,N) float32. Log posteriors (B,K) of effect, lower, upper."""

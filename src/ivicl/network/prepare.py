@@ -13,9 +13,9 @@ CODINGS = tuple((flip_t, flip_y, flip_z) for flip_t in (0, 1) for flip_y in (0, 
 
 
 def standardise(x: Tensor, w: Tensor) -> Tensor:
-    """(B,N,D) -> mean 0, population variance 1 in each column, padding and constant columns 0. float64 in, float32 out.
+    """(B,N,D) -> mean 0 and population variance 1 in each column; padding and constant columns 0. float32 out.
 
-    Columns are first mapped to [0, 1] by their own range: exact for constants, and safe for 1e6 + 0.3 or a scale of 1e-9.
+    Columns are first mapped to [0, 1] by their range: exact for constants, safe for 1e6 + 0.3 or a scale of 1e-9.
     """
     x, weight = x.double(), w.double().unsqueeze(-1)
     real = weight > 0
@@ -38,7 +38,7 @@ def coding_weights(z: Tensor, t: Tensor, y: Tensor, w: Tensor, ramp: float) -> T
     """(B,8): how much each coding of CODINGS counts. One coding has all the weight, except near a tie.
 
     Canonical means: at most half treated, at most half with y = 1, and z raises t. At a tie no coding is canonical;
-    within `ramp` of it the codings share the weight, so that the answer is exact at the tie and does not jump beside it.
+    within `ramp` of it the codings share the weight: the answer is exact at the tie and does not jump beside it.
     """
     z, t, y, w = z.double(), t.double(), y.double(), w.double()
     total = w.sum(1).clamp(min=1e-300)
@@ -76,8 +76,8 @@ _DIRECTION = (0.31, -1.13, 0.77, 1.61, -0.53, 1.97, -0.29, 1.07)
 def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
     """(B,N,D) -> (B,N,keep): strongest association with the cells first, direction fixed, zero-padded.
 
-    Sorting by a property of the data makes the answer independent of the order and the sign of the columns; weak columns
-    beyond `keep` are dropped.
+    Sorting by a property of the data makes the answer independent of the columns' order and signs; weak columns beyond
+    `keep` are dropped.
     """
     # A column of zeros, so that no covariates at all is an ordinary input to every runtime.
     x = torch.cat([x, x.new_zeros(x.shape[0], x.shape[1], 1)], 2)

@@ -1,12 +1,13 @@
 """Regression as a layer: p(t, y | z, x) at every row by weighted ridge regressions, in closed form.
 
-What covariates add is the law of (t, y) given z at each x. A network can learn to regress in context, at great cost; here
-it gets the regression for free and only learns what to make of the fits.
+What covariates add is the law of (t, y) given z at each x. A network can learn to regress in context, at great cost;
+here it gets the regression for free and only learns what to make of the fits.
 
-Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on ReLU features of x and of the directions that a
-linear fit finds (where the law varies in *this* table), with several penalties; logistic regression on them. A row's own arm is predicted leave-one-out,
-so that no fit can flatter itself, and the candidates are averaged with weights that follow their leave-one-out
-likelihood. Weights of rows are frequencies: k copies of a row and one row of weight k give the same fits.
+Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on ReLU features of x and of the directions
+that a linear fit finds (where the law varies in *this* table), with several penalties; logistic regression on them. A
+row's own arm is predicted leave-one-out, so that no fit can flatter itself, and the candidates are averaged with weights
+that follow their leave-one-out likelihood. Weights of rows are frequencies: k copies of a row and one row of weight k
+give the same fits.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ class RegressionLayer(nn.Module):
             return self._forward(x, outcome, arm)
 
     def _forward(self, x: Tensor, outcome: Tensor, arm: Tensor) -> tuple[Tensor, Tensor]:
-        weight, bias, linear, penalty = self.weight, self.bias, self.log_linear.exp(), self.log_penalty.exp()
+        weight: Tensor = self.weight
+        bias: Tensor = self.bias
+        linear, penalty = self.log_linear.exp(), self.log_penalty.exp()
         if not self.training:
             # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
             x, outcome, arm = x.double(), outcome.double(), arm.double()
@@ -118,7 +121,13 @@ class RegressionLayer(nn.Module):
         stack = to_simplex(torch.stack(candidates, 3))  # (B,N,2,C,4)
         law = self._averaged(stack, outcome, arm)
         bent_fit, sharp_fit = stack[:, :, :, len(linear) + 1], stack[:, :, :, -1].log()
-        parts = [directions, law.log().flatten(2), bent_fit.flatten(2), sharp_fit.flatten(2), leverages[-1].clamp(max=1)]
+        parts = [
+            directions,
+            law.log().flatten(2),
+            bent_fit.flatten(2),
+            sharp_fit.flatten(2),
+            leverages[-1].clamp(max=1),
+        ]
         return torch.cat(parts, 2).float(), law.float()
 
     def _averaged(self, stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:

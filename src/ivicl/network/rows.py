@@ -1,4 +1,4 @@
-"""Attention over rows, in two kinds: `induced` (latents stand between the rows, cost linear in N) and `full` (the paper's).
+"""Attention over rows: `induced` (latents stand between the rows, cost linear in N) or `full` (the paper's).
 
 Rows are keys with weight: `log w` is added to their scores in float32, so that k copies of a row and one row of
 weight k attract the same attention, and padding (w = 0) attracts none.

@@ -58,13 +58,17 @@ class Model:
     def __init__(self, content: bytes, name: str) -> None:
         written, computed = file_digest(content)
         if written != computed:
-            raise ModelFileError(f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}.")
+            raise ModelFileError(
+                f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}."
+            )
         self.name = name
         self.sha256 = written
         self._content = content
         schema = self.metadata.get("schema")
         if schema != SCHEMA:
-            raise ModelFileError(f"The model file {name!r} has schema {schema}; this version of ivicl reads schema {SCHEMA}.")
+            raise ModelFileError(
+                f"The model file {name!r} has schema {schema}; this version of ivicl reads schema {SCHEMA}."
+            )
 
     @staticmethod
     def load(path: str | Path) -> Model:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ivicl.prior.ends import sharp_ends, sharp_terms
 
 PSEUDO_COUNT = 0.4
-"""Each (t, y) cell of an arm holds 4 of the 16 strata, so Dirichlet(0.1) on the strata is Dirichlet(0.4) on the cells."""
+"""Each (t, y) cell of an arm holds 4 of the 16 strata: Dirichlet(0.1) on the strata is Dirichlet(0.4) on the cells."""
 
 FEATURES = 8 + 8 + 2 + 16 + 3
 

@@ -15,7 +15,7 @@ from ivicl.training.losses import LossWeights
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """A run is a function of this. Tables are seeded by (seed, step, micro-batch), so a resumed run sees the same ones."""
+    """A run is a function of this. Tables are seeded by (seed, step, micro-batch): a resumed run sees the same ones."""
 
     seed: int = 1
     """Seed of the weights and of all tables."""
@@ -102,13 +102,17 @@ class TrainConfig:
             for part in path:
                 place = place.get(part) if isinstance(place, dict) else None
             if not equals or not isinstance(place, dict) or last not in place:
-                raise InputError(f"There is no setting {setting!r}; write name=value, with a name such as steps or network.width.")
+                raise InputError(
+                    f"There is no setting {setting!r}; write name=value, with a name such as steps or network.width."
+                )
             try:
                 new = json.loads(text)
             except json.JSONDecodeError:
                 new = text
             if type(new) is not type(place[last]) and not (isinstance(place[last], float) and isinstance(new, int)):
-                raise InputError(f"Setting {name} takes {type(place[last]).__name__}, such as {place[last]!r}, not {text!r}.")
+                raise InputError(
+                    f"Setting {name} takes {type(place[last]).__name__}, such as {place[last]!r}, not {text!r}."
+                )
             place[last] = new
         try:
             return TrainConfig.from_dict(values)

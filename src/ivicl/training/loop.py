@@ -7,28 +7,26 @@ processes computes the same step.
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed as dist
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch import Tensor
 
 from ivicl.network.model import IVNetwork
+from ivicl.prior import CountBatch
 from ivicl.training import plan, store
 from ivicl.training.config import TrainConfig
+from ivicl.training.journal import Journal, progress_bar
 from ivicl.training.losses import count_loss, table_loss
 from ivicl.training.optim import MuonAdamW, clip_gradients
+from ivicl.training.processes import join, leave, sum_over_processes
 from ivicl.training.validation import validate
 
 SAVE_SECONDS = float(os.environ.get("IVICL_SAVE_SECONDS", "180"))
-LOG_FIELDS = ("step", "stage", "seconds", "tables", "lr", "norm", "counts", "compressed", "rows", "ends", "law")
 
 
 class Run:
@@ -81,12 +79,12 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def train(run: Run, progress: bool = True, until: int | None = None) -> Run:
     """Train to the end of the config (or to step `until`), saving every few minutes."""
-    rank, world = _join()
+    rank, world = join()
     stop = _StopFlag()
     last_save = time.monotonic()
     end = min(run.config.steps, until if until is not None else run.config.steps)
-    log = _Log(run.folder, run.step) if rank == 0 else None
-    with _bar(progress and rank == 0, end, run.step) as advance:
+    log = Journal(run.folder, run.step) if rank == 0 else None
+    with progress_bar(progress and rank == 0, end, run.step) as advance:
         while run.step < end and not stop.asked:
             started = time.monotonic()
             row = train_step(run, rank, world)
@@ -106,9 +104,7 @@ def train(run: Run, progress: bool = True, until: int | None = None) -> Run:
         run.save()
         log.flush()
         log.draw()
-    if world > 1:
-        dist.barrier()
-        dist.destroy_process_group()
+    leave(world)
     return run
 
 
@@ -126,12 +122,16 @@ def train_step(run: Run, rank: int = 0, world: int = 1) -> dict[str, Any]:
         if index % world != rank:
             continue
         micro = plan.make(config, run.step, index, kind, share)
-        if kind == "counts":
-            losses = count_loss(network, micro.batch, config.loss, micro.generator)  # type: ignore[arg-type]
+        if isinstance(micro.batch, CountBatch):
+            losses = count_loss(network, micro.batch, config.loss, micro.generator)
         else:
             with _autocast(config.precision):
                 losses = table_loss(
-                    network, micro.batch, config.loss, micro.generator, one_label=not config.orbit  # type: ignore[arg-type]
+                    network,
+                    micro.batch,
+                    config.loss,
+                    micro.generator,
+                    one_label=not config.orbit,
                 )
         (losses["loss"] * share).backward()
         sizes[kind] += micro.tables
@@ -140,7 +140,7 @@ def train_step(run: Run, rank: int = 0, world: int = 1) -> dict[str, Any]:
             sums["ends"] += losses["ends"].item() / max(rows, 1)
             sums["law"] += losses.get("law", torch.zeros(())).item() / max(rows, 1)
     if world > 1:
-        _sum_over_processes(network, sums, sizes)
+        sum_over_processes(network, sums, sizes)
     norm = clip_gradients(network, config.clip)
     summary_scale, scale = plan.learning_rates(config, run.step)
     scales = {n: summary_scale if n.startswith("summary") else scale for n in run.optimizer.parameters}
@@ -158,28 +158,6 @@ def _update_average(run: Run) -> None:
     decay = min(run.config.average, (1 + run.step) / (10 + run.step))
     for name, value in run.network.state_dict().items():
         run.average[name].lerp_(value, 1 - decay)
-
-
-def _sum_over_processes(network: IVNetwork, sums: dict[str, float], sizes: dict[str, int]) -> None:
-    for parameter in network.parameters():
-        if parameter.requires_grad:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            dist.all_reduce(parameter.grad)
-    values = torch.tensor([*sums.values(), *sizes.values()], dtype=torch.float64)
-    dist.all_reduce(values)
-    for key, value in zip([*sums], values[: len(sums)].tolist(), strict=True):
-        sums[key] = value
-    for key, value in zip([*sizes], values[len(sums) :].tolist(), strict=True):
-        sizes[key] = int(value)
-
-
-def _join() -> tuple[int, int]:
-    """Join the process group that torchrun set up, if any."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1 and not dist.is_initialized():
-        dist.init_process_group("gloo")
-    return (dist.get_rank(), world) if world > 1 else (0, 1)
 
 
 def native_bf16() -> bool:
@@ -203,63 +181,3 @@ class _StopFlag:
 
     def _set(self, *_: object) -> None:
         self.asked = True
-
-
-class _Log:
-    """`log.csv` (a line a step) and `validation.csv` in the run's folder; lines after the resumed step are dropped."""
-
-    def __init__(self, folder: Path, step: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "log.csv"
-        self.validation = folder / "validation.csv"
-        for path in (self.path, self.validation):
-            _truncate(path, step)
-        self.rows: list[dict[str, Any]] = []
-
-    def add(self, row: dict[str, Any]) -> None:
-        self.rows.append({k: f"{v:.5g}" if isinstance(v, float) and k != "seconds" else v for k, v in row.items()})
-
-    def note(self, row: dict[str, Any]) -> None:
-        _append(self.validation, [row], list(row))
-
-    def flush(self) -> None:
-        _append(self.path, self.rows, list(LOG_FIELDS))
-        self.rows = []
-
-    def draw(self) -> None:
-        from ivicl.training.curve import draw_curve
-
-        draw_curve(self.path.parent)
-
-
-def _truncate(path: Path, step: int) -> None:
-    if path.exists():
-        with path.open() as file:
-            lines = list(csv.DictReader(file))
-        if lines:
-            kept = [line for line in lines if int(line["step"]) <= step]
-            path.unlink()
-            _append(path, kept, list(lines[0]))
-
-
-def _append(path: Path, rows: list[dict[str, Any]], fields: list[str]) -> None:
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, fields, extrasaction="ignore")
-        if new:
-            writer.writeheader()
-        writer.writerows(rows)
-
-
-@contextlib.contextmanager
-def _bar(show: bool, end: int, done: int) -> Iterator[Any]:
-    columns = (TextColumn("step {task.completed}/{task.total}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.description}"), disable=not show) as bar:
-        task = bar.add_task("", total=end, completed=done)
-
-        def advance(run: Run, row: dict[str, Any]) -> None:
-            speed = sum(run.tables.values()) / max(run.seconds, 1e-9)
-            loss = row["rows"] or row["counts"]
-            bar.update(task, completed=run.step, description=f"loss {loss:.3f}  {speed:.0f} tables/s")
-
-        yield advance

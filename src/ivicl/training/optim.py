@@ -70,5 +70,13 @@ class MuonAdamW:
 
 
 def clip_gradients(model: nn.Module, most: float) -> float:
-    """Scale all gradients so that their joint norm is at most `most`; returns the norm before."""
-    return float(nn.utils.clip_grad_norm_([p for p in model.parameters() if p.grad is not None], most))
+    """Scale the gradients of each part of the model to a joint norm of at most `most`; returns the largest norm before.
+
+    Each part by itself, so that a wild step of one does not silence the others.
+    """
+    norms = [0.0]
+    for part in model.children():
+        gradients = [p for p in part.parameters() if p.grad is not None]
+        if gradients:
+            norms.append(float(nn.utils.clip_grad_norm_(gradients, most)))
+    return max(norms)

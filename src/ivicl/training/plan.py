@@ -72,7 +72,9 @@ def learning_rates(config: TrainConfig, step: int) -> tuple[float, float]:
         last = config.summary_lr if config.steps > counting else 0.0
         return _trapezoid(step, counting, config.warmup, config.decay_from, last), 0.0
     main = _trapezoid(step - counting, mixed, config.warmup, config.decay_from, 0.0)
-    return config.summary_lr * _trapezoid(step - counting, mixed, 0 if counting else config.warmup, config.decay_from, 0.0), main
+    return config.summary_lr * _trapezoid(
+        step - counting, mixed, 0 if counting else config.warmup, config.decay_from, 0.0
+    ), main
 
 
 def _trapezoid(step: int, steps: int, warmup: int, decay_from: float, last: float) -> float:

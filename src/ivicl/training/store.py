@@ -1,4 +1,4 @@
-"""A run on disk: one safetensors file with weights, average and optimizer state, and what is needed to go on in its header.
+"""A run on disk: one safetensors file with weights, average and optimizer state, the rest in its header.
 
 Written beside the old one and renamed, so that a kill at any moment leaves a whole checkpoint.
 """

@@ -7,7 +7,15 @@ from functools import lru_cache
 import torch
 
 from ivicl.network.model import IVNetwork
-from ivicl.prior import CountBatch, PriorConfig, TableBatch, generator_for, sample_compressed, sample_counts, sample_rows
+from ivicl.prior import (
+    CountBatch,
+    PriorConfig,
+    TableBatch,
+    generator_for,
+    sample_compressed,
+    sample_counts,
+    sample_rows,
+)
 from ivicl.training.config import TrainConfig
 from ivicl.training.losses import LossWeights, count_loss, table_loss
 
@@ -29,7 +37,7 @@ def fixed_tables(prior: PriorConfig) -> tuple[CountBatch, TableBatch, list[Table
 
 @torch.no_grad()
 def validate(network: IVNetwork, config: TrainConfig) -> dict[str, float]:
-    """Nats: effect on counts, compressed tables and rows (orbit labels, and the one true label), ends and law on rows."""
+    """Nats: effect on counts, compressed tables and rows (orbit labels, the one true label); ends, law on rows."""
     counts, compressed, rows = fixed_tables(config.prior)
     result: dict[str, float] = {}
 
