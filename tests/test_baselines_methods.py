@@ -32,9 +32,9 @@ def test_no_covariates_gives_the_classical_bound(method, options):
     for data in (with_constant, IVData.from_arrays(with_constant.z, with_constant.t, with_constant.y,
                                                    np.ones((len(with_constant.z), 1)), with_constant.w)):  # fmt: skip
         result = IVBounds(method=method, **options).fit_data(data)
-        np.testing.assert_allclose(result.details["estimate"], [0.3913, 0.7792], atol=5e-5)
+        np.testing.assert_allclose(result.details["estimated_bounds"], [0.3913, 0.7792], atol=5e-5)
         if method == "plugin":
-            np.testing.assert_allclose([result.lower, result.upper], result.details["estimate"])
+            np.testing.assert_allclose([result.lower, result.upper], result.details["estimated_bounds"])
         else:
             assert result.lower < 0.36 and result.upper > 0.80
 
@@ -51,7 +51,7 @@ def test_standard_errors_without_covariates_are_the_delta_method():
 @pytest.mark.parametrize("method", ["plugin", "levis", "whitehouse"])
 def test_estimates_are_near_the_truth(method):
     result = fit(method, SWITCH.draw(6000, np.random.default_rng(1)))
-    np.testing.assert_allclose(result.details["estimate"], SWITCH.true_ends(), atol=0.05)
+    np.testing.assert_allclose(result.details["estimated_bounds"], SWITCH.true_ends(), atol=0.05)
 
 
 def test_smooth_form_is_corrected_outward_and_the_raw_one_can_be_had():
@@ -59,16 +59,16 @@ def test_smooth_form_is_corrected_outward_and_the_raw_one_can_be_had():
     corrected = fit("levis", data, form="smooth")
     raw = fit("levis", data, form="smooth", corrected=False)
     gap = np.log(8) / default_sharpness(1500)
-    np.testing.assert_allclose(corrected.details["uncorrected_estimate"], raw.details["estimate"])
-    assert corrected.details["estimate"][0] == pytest.approx(raw.details["estimate"][0] - gap)
-    assert corrected.details["estimate"][1] == pytest.approx(raw.details["estimate"][1] + gap)
+    np.testing.assert_allclose(corrected.details["uncorrected_bounds"], raw.details["estimated_bounds"])
+    assert corrected.details["estimated_bounds"][0] == pytest.approx(raw.details["estimated_bounds"][0] - gap)
+    assert corrected.details["estimated_bounds"][1] == pytest.approx(raw.details["estimated_bounds"][1] + gap)
 
 
 def test_small_beta_widens_whitehouse_within_the_stated_gap():
     data = SWITCH.draw(1500, np.random.default_rng(3))
     wide, sharp = fit("whitehouse", data, beta=8.0), fit("whitehouse", data, beta=400.0)
-    assert wide.details["estimate"][0] < sharp.details["estimate"][0] - 0.005
-    assert wide.details["estimate"][1] > sharp.details["estimate"][1] + 0.005
+    assert wide.details["estimated_bounds"][0] < sharp.details["estimated_bounds"][0] - 0.005
+    assert wide.details["estimated_bounds"][1] > sharp.details["estimated_bounds"][1] + 0.005
     assert wide.details["largest_smoothing_gap"] == pytest.approx(0.9731 / 8)
 
 
@@ -80,7 +80,7 @@ def test_imbens_manski_lies_between_one_sided_and_two_sided_and_covers_a_point_s
     assert critical_value("z", 0.05, 1.0, 0.02) == pytest.approx(norm.ppf(0.975))
     data = MARGIN.draw(800, np.random.default_rng(4))
     z, im = fit("levis", data, interval="z", alpha=0.1), fit("levis", data, alpha=0.1)
-    assert z.lower == pytest.approx(z.details["estimate"][0] - norm.ppf(0.95) * z.details["standard_errors"][0])
+    assert z.lower == pytest.approx(z.details["estimated_bounds"][0] - norm.ppf(0.95) * z.details["standard_errors"][0])
     assert z.lower < im.lower and z.upper > im.upper
 
 
@@ -123,7 +123,7 @@ def test_one_step_correction_survives_a_learner_biased_at_rate_n_to_the_quarter(
     for seed in range(6):
         data = MARGIN.draw(n, np.random.default_rng([8, seed]))
         for method, found in errors.items():
-            estimate = fit(method, data, learner=learner, calibrate=False).details["estimate"]
+            estimate = fit(method, data, learner=learner, calibrate=False).details["estimated_bounds"]
             found.append(np.subtract(estimate, truth))
     bias = {method: np.abs(np.mean(found, axis=0)) for method, found in errors.items()}
     assert bias["plugin"][0] > 0.08  # the upper end adds two small probabilities, which the pull barely moves
@@ -147,7 +147,7 @@ def test_bounded_outcome_without_covariates_adds_the_classical_bounds_of_the_thr
     for step, c in ((0.25, 0.25), (0.75, 1.0)):
         table = IVData.from_arrays(data.z, data.t, (y >= c).astype(float), outcome_range=(0, 1)).counts()
         expected += step * np.array(sharp_ends(table / table.sum((1, 2), keepdims=True)))
-    np.testing.assert_allclose(result.details["estimate"], expected, atol=1e-12)
+    np.testing.assert_allclose(result.details["estimated_bounds"], expected, atol=1e-12)
     assert result.details["slack"] == 0.0 and result.details["thresholds"] == 2
 
 
@@ -188,7 +188,7 @@ def test_continuous_outcome_is_rounded_to_the_nearest_step_and_the_slack_is_told
 def test_violated_instrument_does_not_cross_the_bounds():
     """Z moves Y among the never-treated: the inequalities fail and the estimated bounds cross."""
     result = IVBounds(method="levis").fit_counts([900, 50, 25, 25, 50, 900, 25, 25])
-    assert result.details["estimate"][0] > result.details["estimate"][1]
+    assert result.details["estimated_bounds"][0] > result.details["estimated_bounds"][1]
     assert result.lower <= result.upper and any("contradict" in warning for warning in result.warnings)
 
 

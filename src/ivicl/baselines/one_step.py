@@ -115,7 +115,7 @@ def one_step_bounds(
     low, high = lower - c * ends.se_lower, upper + c * ends.se_upper
     low, high = min(low, high), max(low, high)
     details = {
-        "estimate": [lower, upper],
+        "estimated_bounds": [lower, upper],
         "standard_errors": [ends.se_lower, ends.se_upper],
         "interval": kind,
         "critical_value": c,
@@ -128,7 +128,7 @@ def one_step_bounds(
     if sharpness is not None:
         details["sharpness"] = sharpness
     if correction:
-        details["uncorrected_estimate"] = [ends.lower, ends.upper]
+        details["uncorrected_bounds"] = [ends.lower, ends.upper]
         details["correction"] = correction * span
     details["seconds"] = time.perf_counter() - started
     return MethodBounds(

@@ -36,7 +36,7 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
         )
     span = float(levels.steps.sum())
     details = {
-        "estimate": [low, high],
+        "estimated_bounds": [low, high],
         "crossed_share": crossed,
         "thresholds": len(levels.steps),
         "slack": levels.slack,
