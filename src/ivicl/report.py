@@ -128,7 +128,8 @@ def _ladder_table(result: BoundsResult) -> str:
         return ""
     rows = "".join(
         f"<tr{' class=own' if r['method'] == result.method else ''}><th>{escape(r['label'])}</th>"
-        f"<td>{escape(r['assumption'])}</td><td class=number>{escape(rounded_interval(r['lower'], r['upper']))}</td></tr>"
+        f"<td>{escape(r['assumption'])}</td>"
+        f"<td class=number>{escape(rounded_interval(r['lower'], r['upper']))}</td></tr>"
         for r in rungs
     )
     head = "<tr><th></th><th>What it assumes</th><th>Interval</th></tr>"

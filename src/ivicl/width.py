@@ -34,8 +34,8 @@ class WidthParts:
         percent = round(100 * self.share_not_identified)
         return (
             f"Of the width {rounded(self.width, self.width)} of the interval that covers the identified set, "
-            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, whatever the number of people, and "
-            f"{rounded(self.not_enough_data, self.width)} ({100 - percent} %) is not enough data."
+            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, whatever the number of "
+            f"people, and {rounded(self.not_enough_data, self.width)} ({100 - percent} %) is not enough data."
         )
 
 

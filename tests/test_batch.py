@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from ivicl.cli import app
+from ivicl.errors import InputError
+from ivicl.many_store import Store
+from stand_in import made_up
+
+
+@pytest.fixture
+def source(tmp_path):
+    frames = [pl.DataFrame(made_up(40, seed=i) | {"study": [i] * 40}) for i in range(6)]
+    frame = pl.concat(frames).with_columns(z=pl.when(pl.col("study") == 4).then(0).otherwise(pl.col("z")))
+    path = tmp_path / "studies.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+def run(source, output, *more):
+    command = [
+        "batch",
+        str(source),
+        "--by",
+        "study",
+        "-y",
+        "y",
+        "-t",
+        "t",
+        "-z",
+        "z",
+        "-m",
+        "balke-pearl",
+        "-o",
+        output,
+    ]
+    return CliRunner().invoke(app, [*command, *more])
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_one_row_a_study_and_errors_in_their_rows(source, tmp_path, ending):
+    output = tmp_path / f"bounds.{ending}"
+    done = run(source, str(output))
+    assert done.exit_code == 0, done.output
+    read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
+    frame = read(output)
+    assert frame["study"].to_list() == list(range(6))
+    assert frame["error"].is_not_null().to_list() == [False] * 4 + [True, False]
+    assert frame.filter(pl.col("error").is_null())["lower"].is_not_null().all()
+    assert not list(tmp_path.glob("*.partial.jsonl"))
+
+
+def test_standard_output_gets_json_lines_and_nothing_else(source):
+    done = run(source, "-")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["study"] for row in rows] == list(range(6))
+
+
+def test_rows_are_on_disk_before_the_end_and_resume_goes_on(source, tmp_path, monkeypatch):
+    import ivicl.many as many
+
+    monkeypatch.setattr(many, "STUDIES_PER_CHUNK", 2)
+    output = tmp_path / "bounds.csv"
+    whole = tmp_path / "whole.csv"
+    assert run(source, str(whole)).exit_code == 0
+
+    fitted: list[int] = []
+    add = Store.add
+
+    def failing(self, studies, rows):
+        add(self, studies, rows)
+        fitted.extend(studies)
+        if len(fitted) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "add", failing)
+    run(source, str(output))
+    journal = output.with_name("bounds.csv.partial.jsonl")
+    assert len(journal.read_text().splitlines()) == 5
+    assert not output.exists()
+    journal.write_text(journal.read_text() + '{"study": 4, "row": {"lo')  # killed in the middle of a line
+
+    done = run(source, str(output))
+    assert isinstance(done.exception, InputError)
+    assert "--resume" in str(done.exception)
+    done = run(source, str(output), "--resume", "--alpha", "0.1")
+    assert "another alpha" in str(done.exception)
+    done = run(source, str(output), "--resume")
+    assert done.exit_code == 0, done.output
+    assert fitted == [0, 1, 2, 3, 4, 5]
+    assert output.read_text() == whole.read_text()
+
+
+def test_an_output_is_not_overwritten_by_accident(source, tmp_path):
+    output = tmp_path / "bounds.csv"
+    output.write_text("precious\n")
+    assert "--overwrite" in str(run(source, str(output)).exception)
+    assert output.read_text() == "precious\n"
+    assert "nothing to resume" in str(run(source, str(output), "--resume").exception)
+    assert run(source, str(output), "--overwrite").exit_code == 0
+    assert output.read_text().startswith("study,")
+
+
+@pytest.mark.parametrize("output", ["bounds.xlsx", "no/such/folder/bounds.csv"])
+def test_an_output_that_cannot_be(source, tmp_path, output):
+    assert isinstance(run(source, str(tmp_path / output)).exception, InputError)

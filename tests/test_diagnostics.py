@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ivicl import IVBounds, IVData
+from ivicl.diagnostics import diagnose
+from ivicl.diagnostics_covariates import logistic_ridge
+from stand_in import made_up
+
+ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
+
+
+def grades(data) -> dict[str, str]:
+    return {finding["name"]: finding["grade"] for finding in diagnose(data)["findings"]}
+
+
+def sound(**changes):
+    return IVData.from_frame(made_up(3000) | changes, covariates=["x0", "x1"], **ROLES)
+
+
+def test_a_sound_design_has_no_objection():
+    found = diagnose(sound())
+    assert found["grade"] == "ok"
+    assert {f["name"] for f in found["findings"]} == {
+        "first stage", "compliance", "instrumental inequalities", "positivity", "balance", "sample", "outcome",
+    }  # fmt: skip
+    assert all(f["sentence"].endswith(".") for f in found["findings"])
+    json.dumps(found, allow_nan=False)
+
+
+def test_first_stage_by_hand():
+    data = IVData.from_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
+    stage = diagnose(data)["first_stage"]
+    assert stage["difference"] == pytest.approx(101 / 165)
+    z, t = np.repeat(data.z, data.w.astype(int)), np.repeat(data.t, data.w.astype(int))
+    assert stage["correlation"] == pytest.approx(np.corrcoef(z, t)[0, 1])
+    assert stage["f"] == pytest.approx((101 / 165) ** 2 / ((101 / 165) * (64 / 165) / 165))
+
+
+def test_a_weak_instrument_is_a_look():
+    rng = np.random.default_rng(0)
+    assert grades(sound(t=rng.integers(0, 2, 3000)))["first stage"] == "look"
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        ([[[50, 50], [0, 0]], [[0, 0], [50, 50]]], "perfect"),
+        ([[[0, 0], [50, 50]], [[50, 50], [0, 0]]], "perfect"),
+        ([[[50, 50], [0, 0]], [[20, 30], [50, 50]]], "one-sided"),
+        ([[[50, 50], [5, 5]], [[0, 0], [50, 50]]], "one-sided"),
+        ([[[50, 50], [5, 5]], [[5, 5], [50, 50]]], "two-sided"),
+        ([[[50, 50], [0, 0]], [[50, 50], [0, 0]]], "no variation"),
+    ],
+)
+def test_compliance_is_named(table, kind):
+    assert diagnose(IVData.from_counts(table))["compliance"]["kind"] == kind
+
+
+def test_one_sided_names_the_arm():
+    found = diagnose(IVData.from_counts([[[50, 50], [5, 5]], [[0, 0], [50, 50]]]))
+    sentence = next(f["sentence"] for f in found["findings"] if f["name"] == "compliance")
+    assert "everybody with Z = 1 is treated" in sentence
+
+
+def test_a_violated_instrument_is_a_stop_only_beyond_chance():
+    small = [[[0, 6], [2, 2]], [[6, 1], [2, 1]]]
+    assert grades(IVData.from_counts(small))["instrumental inequalities"] == "look"
+    large = np.array(small) * 100
+    assert grades(IVData.from_counts(large))["instrumental inequalities"] == "stop"
+
+
+def test_positivity_sees_who_could_not_be_in_an_arm():
+    frame = made_up(3000)
+    z = (np.random.default_rng(1).random(3000) < 1 / (1 + np.exp(-6 * frame["x0"]))).astype(int)
+    found = grades(sound(z=z))
+    assert found["positivity"] == "stop"
+    assert found["balance"] == "look"
+
+
+def test_balance_names_the_covariate():
+    frame = made_up(3000)
+    found = diagnose(sound(x1=frame["x1"] + 0.5 * frame["z"]))["balance"]
+    assert found["largest_column"] == "x1"
+    assert found["largest"] == pytest.approx(0.5, abs=0.1)
+    assert found["p_value"] < 1e-6
+
+
+def test_balance_p_values_are_uniform_under_randomisation():
+    rng = np.random.default_rng(0)
+    p_values = []
+    for _ in range(300):
+        z = rng.integers(0, 2, 200)
+        z[:2] = 0, 1
+        data = IVData.from_arrays(z, rng.integers(0, 2, 200), rng.integers(0, 2, 200), rng.normal(size=(200, 4)))
+        p_values.append(diagnose(data)["balance"]["p_value"])
+    assert np.mean(np.array(p_values) < 0.1) == pytest.approx(0.1, abs=0.05)
+
+
+def test_logistic_ridge_finds_known_chances():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 2))
+    chance = 1 / (1 + np.exp(-(0.5 + x @ [1.0, -2.0])))
+    fitted = logistic_ridge(x, (rng.random(20_000) < chance).astype(float), np.ones(20_000), penalty=2.0)
+    assert np.abs(fitted - chance).mean() < 0.01
+
+
+def test_a_covariate_that_separates_the_arms_does_not_break_the_learner():
+    frame = made_up(500)
+    found = diagnose(IVData.from_frame(frame | {"x0": frame["z"] * 1e9}, covariates=["x0"], **ROLES))
+    assert np.isfinite(found["positivity"]["range"]).all()
+    assert found["balance"]["largest"] == 99
+
+
+def test_an_outcome_with_a_long_tail_is_a_look():
+    frame = made_up(1000, amounts=True)
+    frame["y"][0] = 1000.0
+    data = IVData.from_frame(frame, **ROLES)
+    assert grades(data)["outcome"] == "look"
+    assert grades(IVData.from_frame(made_up(1000, amounts=True), **ROLES))["outcome"] == "ok"
+
+
+def test_weights_are_people():
+    frame = made_up(200) | {"w": np.full(200, 7)}
+    weighted = diagnose(IVData.from_frame(frame, covariates=["x0"], weights="w", **ROLES))
+    copies = {name: np.repeat(values, 7) for name, values in made_up(200).items()}
+    repeated = diagnose(IVData.from_frame(copies, covariates=["x0"], **ROLES))
+    assert weighted["first_stage"] == pytest.approx(repeated["first_stage"])
+    assert weighted["positivity"]["range"] == pytest.approx(repeated["positivity"]["range"])
+    assert weighted["balance"]["p_value"] == pytest.approx(repeated["balance"]["p_value"])
+
+
+def test_the_ladder_stands_in_every_result():
+    table = [[[158, 14], [0, 0]], [[52, 12], [23, 78]]]
+    res = IVBounds(method="balke-pearl").fit_counts(table)
+    rungs = {rung["method"]: rung for rung in res.details["ladder"]}
+    assert list(rungs) == ["manski", "manski-iv", "balke-pearl", "late"]
+    assert rungs["manski"]["upper"] - rungs["manski"]["lower"] == pytest.approx(1)
+    assert (rungs["balke-pearl"]["lower"], rungs["balke-pearl"]["upper"]) == (res.lower, res.upper)
+    assert rungs["late"]["estimand"] == "LATE"
+    widths = [rungs[name]["upper"] - rungs[name]["lower"] for name in ("manski", "manski-iv", "balke-pearl")]
+    assert widths == sorted(widths, reverse=True)
+    assert "What each assumption buys" in res.summary()
+    other = IVBounds(method="sharp").fit_counts(table)
+    assert [rung["method"] for rung in other.details["ladder"]][-2:] == ["sharp", "late"]

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ivicl import IVBounds
+from ivicl.errors import InputError
+from ivicl.many import SCHEMA
+from ivicl.network import batching
+from ivicl.network.runtime import Model
+from stand_in import StandIn, made_up
+
+ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    model = StandIn()
+    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
+    return model
+
+
+def studies(sizes, amounts=False) -> pl.DataFrame:
+    frames = [pl.DataFrame(made_up(n, seed=i, amounts=amounts) | {"study": [f"s{i}"] * n}) for i, n in enumerate(sizes)]
+    return pl.concat(frames).sample(fraction=1.0, shuffle=True, seed=1)
+
+
+@pytest.mark.parametrize("amounts", [False, True])
+def test_each_row_is_the_fit_of_its_study(stand_in, amounts):
+    sizes = [5, 40, 300, 37, 8, 250, 1000]
+    frame = studies(sizes, amounts)
+    span = None if not amounts else (float(frame["y"].min()), float(frame["y"].max()))
+    many = IVBounds(n_thresholds=6).fit_many(frame, by="study", covariates=["x0", "x1"], **ROLES)
+    assert many.columns == ["study", *SCHEMA]
+    assert sorted(many["study"]) == sorted(f"s{i}" for i in range(len(sizes)))
+    for row in many.iter_rows(named=True):
+        part = frame.filter(pl.col("study") == row["study"])
+        alone = IVBounds(n_thresholds=6).fit(part, covariates=["x0", "x1"], outcome_range=span, **ROLES)
+        assert (row["lower"], row["upper"]) == pytest.approx((alone.lower, alone.upper), abs=1e-9)
+        assert row["n"] == alone.n
+        assert row["error"] is None
+
+
+def test_studies_share_passes_and_padding_stays_small(stand_in):
+    IVBounds().fit_many(studies([60, 50, 61, 400, 390, 55, 57]), by="study", covariates=["x0"], **ROLES)
+    assert len(stand_in.shapes) == 2
+    assert sorted(shape[0] for shape in stand_in.shapes) == [2, 5]
+
+
+def test_no_pass_is_larger_than_the_limit(stand_in, monkeypatch):
+    monkeypatch.setattr(batching, "ROWS_PER_PASS", 500)
+    IVBounds().fit_many(studies([100] * 23), by="study", covariates=["x0"], **ROLES)
+    assert all(b * n <= 500 for b, n, _ in stand_in.shapes)
+    assert sum(b for b, _, _ in stand_in.shapes) == 23
+
+
+def test_a_bad_study_is_a_row_with_its_error(stand_in):
+    frame = studies([50, 50, 50]).with_columns(
+        z=pl.when(pl.col("study") == "s1").then(1).otherwise(pl.col("z")),
+    )
+    many = IVBounds().fit_many(frame, by="study", **ROLES)
+    bad = many.filter(pl.col("study") == "s1").row(0, named=True)
+    assert "nothing to compare" in bad["error"]
+    assert bad["lower"] is None
+    assert many["error"].null_count() == 2
+
+
+def test_codings_and_range_are_those_of_the_whole_table(stand_in):
+    """Nobody treated in one study, two amounts of outcome in another: both must mean what they mean elsewhere."""
+    frame = studies([80, 80, 80], amounts=True).with_columns(
+        t=pl.when((pl.col("study") == "s0") | (pl.col("t") == 0)).then(pl.lit("no")).otherwise(pl.lit("yes")),
+        y=pl.when(pl.col("study") == "s1").then(pl.col("y").sign()).otherwise(pl.col("y")),
+    )
+    many = IVBounds().fit_many(frame, by="study", **ROLES)
+    assert many["error"].null_count() == 3
+    span = frame["y"].max() - frame["y"].min()
+    assert (many["upper"] - many["lower"]).max() <= 2 * span
+    two_amounts = many.filter(pl.col("study") == "s1").row(0, named=True)
+    assert two_amounts["width"] > 2, "the range is the whole table's, not that of a 0/1 outcome"
+
+
+def test_several_columns_may_name_a_study_and_missing_names_are_a_study_too(stand_in):
+    frame = studies([40, 40]).with_columns(week=pl.Series([1, 2, None, 1] * 20))
+    many = IVBounds().fit_many(frame, by=["study", "week"], **ROLES)
+    assert many.columns[:2] == ["study", "week"]
+    assert len(many) == 6
+    assert many["week"].null_count() == 2
+    assert many["n"].sum() == 80
+
+
+def test_other_methods_work_too_and_pandas_as_well():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(studies([40, 60]).to_dict(as_series=False))
+    many = IVBounds(method="balke-pearl").fit_many(frame, by="study", **ROLES)
+    assert many["method"].to_list() == ["balke-pearl"] * 2
+    assert (many["lower"] < many["upper"]).all()
+
+
+def test_wrong_calls(stand_in):
+    frame = studies([20, 20])
+    with pytest.raises(InputError, match="study"):
+        IVBounds().fit_many(frame, by="studdy", **ROLES)
+    with pytest.raises(InputError, match="given twice"):
+        IVBounds().fit_many(frame, by="z", **ROLES)
+    with pytest.raises(InputError, match="alpha"):
+        IVBounds(alpha=2).fit_many(frame, by="study", **ROLES)
+
+
+def test_the_shipped_model_answers_in_batches_as_it_does_alone():
+    try:
+        Model.shipped()
+    except InputError as error:
+        pytest.skip(str(error))
+    frame = studies([30, 100, 64, 128])
+    many = IVBounds().fit_many(frame, by="study", covariates=["x0", "x1"], **ROLES)
+    for row in many.iter_rows(named=True):
+        alone = IVBounds().fit(frame.filter(pl.col("study") == row["study"]), covariates=["x0", "x1"], **ROLES)
+        np.testing.assert_allclose((row["lower"], row["upper"]), (alone.lower, alone.upper), atol=1e-3)
