@@ -5,9 +5,9 @@ here it gets the regression for free and only learns what to make of the fits.
 
 Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on ReLU features of x and of the directions
 that a linear fit finds (where the law varies in *this* table), with several penalties; logistic regression on them. A
-row's own arm is predicted leave-one-out, so that no fit can flatter itself, and the candidates are averaged with weights
-that follow their leave-one-out likelihood. Weights of rows are frequencies: k copies of a row and one row of weight k
-give the same fits.
+row's own arm is predicted leave-one-out, so that no fit can flatter itself, and the candidates are averaged with
+weights that follow their leave-one-out likelihood. Weights of rows are frequencies: k copies of a row and one row of
+weight k give the same fits.
 """
 
 from __future__ import annotations
