@@ -5,7 +5,6 @@ The numpy form for users is `ivicl.classical.balke_pearl`; a test holds the two 
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import polars as pl
 import torch
@@ -28,7 +29,7 @@ def people_by_arm(batch: TableBatch | CountBatch) -> Tensor:
 
 def summarise(config: PriorConfig, kind: str, tables: int, rows: int, covariates: int, seed: int) -> pl.DataFrame:
     """One row: shares of designs, spread of the effect, mean width of the identified set, time to draw."""
-    samplers = {
+    samplers: dict[str, Callable[[torch.Generator], TableBatch | CountBatch]] = {
         "counts": lambda g: sample_counts(config, g, BATCH),
         "compressed": lambda g: sample_compressed(config, g, BATCH),
         "rows": lambda g: sample_rows(config, g, BATCH, rows, covariates),
