@@ -97,7 +97,7 @@ def _laws(strata: np.ndarray) -> np.ndarray:
 
 
 def test_same_seed_same_answer_and_batch_of_one():
-    settings = {"n_chains": 16, "n_draws": 800}
+    settings = {"n_chains": 32, "n_draws": 800}
     one = exact_posterior(CHOLESTYRAMINE, rng=np.random.default_rng(3), **settings)
     again = exact_posterior(CHOLESTYRAMINE, rng=np.random.default_rng(3), **settings)
     other = exact_posterior(CHOLESTYRAMINE, rng=np.random.default_rng(4), **settings)
@@ -123,7 +123,7 @@ def test_two_sided_large_table_reaches_a_law_that_fits():
 
 
 def test_bad_settings_are_input_errors():
-    with pytest.raises(InputError, match="n_chains must be a multiple of 8"):
+    with pytest.raises(InputError, match="n_chains must be a multiple of 16"):
         exact_posteriors(CHOLESTYRAMINE[None], n_chains=20)
     with pytest.raises(InputError, match="whole numbers"):
         exact_posteriors(CHOLESTYRAMINE[None] - 1)

@@ -21,7 +21,7 @@ from ivicl.errors import InputError
 from ivicl.posterior import EFFECT_EDGES, N_BINS, BinnedPosterior
 
 BURN_IN = 100
-"""Sweeps thrown away. Chains start at points that fit the counts; most forget them within ten sweeps, a few in fifty."""
+"""Sweeps thrown away. Chains start at points that fit the counts; most forget them in ten sweeps, a few in fifty."""
 ROUND = 25
 """Sweeps between two looks at the precision."""
 DRAWS_PER_STATE = 8
@@ -87,13 +87,17 @@ def exact_posteriors(
     tables = _checked_tables(counts)
     if not gamma > 0:
         raise InputError(f"gamma must be positive, but is {gamma}.")
-    if n_chains < 2 * N_GROUPS or n_chains % N_GROUPS:
-        raise InputError(f"n_chains must be a multiple of {N_GROUPS} and at least {2 * N_GROUPS}, but is {n_chains}.")
+    if n_chains < 4 * N_GROUPS or n_chains % (2 * N_GROUPS):
+        raise InputError(f"n_chains must be a multiple of {2 * N_GROUPS}, at least {4 * N_GROUPS}, but is {n_chains}.")
     rng = np.random.default_rng(0) if rng is None else rng
     most = max(1, -(-n_draws // (n_chains * ROUND)))
     per_block = max(1, BLOCK // n_chains)
     parts = [tables[i : i + per_block] for i in range(0, len(tables), per_block)]
-    blocks = [_Block(p, gamma, n_chains, g) for p, g in zip(parts, rng.spawn(len(parts)), strict=True)]
+    # A single block would leave the second core idle: then each core takes half of the chains.
+    shares = 2 if len(parts) == 1 else 1
+    generators = iter(rng.spawn(shares * len(parts)))
+    teams = [[_Block(part, gamma, n_chains // shares, next(generators)) for _ in range(shares)] for part in parts]
+    blocks = [block for team in teams for block in team]
 
     with _progress_bar(progress, len(blocks) * (most * ROUND + BURN_IN)) as advance:
 
@@ -103,14 +107,14 @@ def exact_posteriors(
             for done in range(1, most + 1):
                 block.run_round()
                 advance(ROUND)
-                if block.precise_enough(tolerance):
+                if block.precise_enough(tolerance * np.sqrt(shares)):
                     advance((most - done) * ROUND)
                     return
 
         with ThreadPoolExecutor(WORKERS) as pool:
             list(pool.map(work, blocks))
 
-    found = [block.result() for block in blocks]
+    found = [_result(team) for team in teams]
     names = ("effect", "lower", "upper", "r_hat", "quantile_se")
     joined = {name: np.concatenate([getattr(f, name) for f in found]) for name in names}
     return ExactPosteriors(**joined, n_states=min(f.n_states for f in found))
@@ -149,27 +153,38 @@ class _Block:
         bins = np.clip(((values + 1.0) * (N_BINS / 2)).astype(np.int64), 0, N_BINS - 1) + self.offset
         histogram += np.bincount(bins.ravel(), minlength=histogram.size).reshape(histogram.shape)
 
-    def quantile_se(self) -> np.ndarray:
-        """(B, 5) from the spread of the groups' quantiles."""
-        groups = np.array([[_quantiles(h) for h in table] for table in self.effect])
-        return groups.std(axis=1, ddof=1) / np.sqrt(N_GROUPS)
-
     def precise_enough(self, tolerance: float) -> bool:
         # Eight groups estimate their spread to about 25 %: do not trust it from a handful of sweeps.
-        return self.n_sweeps >= 8 * ROUND and bool(self.quantile_se().max() < tolerance) and self.r_hat().max() < 1.02
-
-    def r_hat(self) -> np.ndarray:
-        """(B,) Gelman and Rubin's ratio on the effect with the unseen outcomes averaged out."""
-        mean = self.sums[0] / self.n_sweeps
-        within = np.maximum(self.sums[1] / self.n_sweeps - mean**2, 0.0).reshape(self.n_tables, -1).mean(axis=1)
-        between = (mean + self.centre).reshape(self.n_tables, -1).var(axis=1, ddof=1)
-        return np.sqrt((within + between) / np.maximum(within, 1e-300))
-
-    def result(self) -> ExactPosteriors:
-        effect, lower, upper = (
-            h.sum(axis=1) / h.sum(axis=(1, 2))[:, None] for h in (self.effect, self.lower, self.upper)
+        return self.n_sweeps >= 8 * ROUND and bool(
+            _quantile_se([self]).max() < tolerance and _r_hat([self]).max() < 1.02
         )
-        return ExactPosteriors(effect, lower, upper, self.r_hat(), self.quantile_se(), self.n_sweeps * self.n_chains)
+
+
+def _quantile_se(team: list[_Block]) -> np.ndarray:
+    """(B, 5) Monte Carlo errors of the watched quantiles, from the spread between groups of chains."""
+    groups = np.concatenate([block.effect for block in team], axis=1)
+    quantiles = np.array([[_quantiles(h) for h in table] for table in groups])
+    return quantiles.std(axis=1, ddof=1) / np.sqrt(groups.shape[1])
+
+
+def _r_hat(team: list[_Block]) -> np.ndarray:
+    """(B,) Gelman and Rubin's ratio on the effect with the unseen outcomes averaged out."""
+    means, variances = [], []
+    for block in team:
+        shift, square = block.sums / block.n_sweeps
+        means.append((shift + block.centre).reshape(block.n_tables, -1))
+        variances.append(np.maximum(square - shift**2, 0.0).reshape(block.n_tables, -1))
+    within = np.concatenate(variances, axis=1).mean(axis=1)
+    between = np.concatenate(means, axis=1).var(axis=1, ddof=1)
+    return np.sqrt((within + between) / np.maximum(within, 1e-300))
+
+
+def _result(team: list[_Block]) -> ExactPosteriors:
+    """What the blocks that share the same tables found together."""
+    summed = (sum(getattr(block, name).sum(axis=1) for block in team) for name in ("effect", "lower", "upper"))
+    effect, lower, upper = (h / h.sum(axis=1, keepdims=True) for h in summed)
+    n_states = sum(block.n_sweeps * block.n_chains for block in team)
+    return ExactPosteriors(effect, lower, upper, _r_hat(team), _quantile_se(team), n_states)
 
 
 def _quantiles(histogram: np.ndarray) -> np.ndarray:
@@ -209,7 +224,7 @@ class _progress_bar:
 
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
     """`method="exact"`: for a binary outcome, without covariates."""
-    extra = options.take_extra("exact", gamma=0.1, n_chains=256, n_draws=200_000, tolerance=0.0006)
+    extra = options.take_extra("exact", gamma=0.1, n_chains=512, n_draws=200_000, tolerance=0.0006)
     if not data.binary:
         raise InputError("method 'exact' needs a binary outcome, but the outcome has more than two values.")
     found = exact_posteriors(
