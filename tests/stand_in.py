@@ -37,7 +37,7 @@ class StandIn:
         lower, upper = sharp_ends(counts / counts.sum(axis=(1, 2), keepdims=True))
         middle = (lower + upper) / 2
         lower, upper = min(lower, middle), max(upper, middle)
-        moved = float(np.tanh((w @ (x * x)).sum() / w.sum())) if x.shape[1] else 0.0
+        moved = float(np.tanh((w @ np.abs(np.clip(x, -1e3, 1e3))).sum() / w.sum())) if x.shape[1] else 0.0
         half = (upper - lower) / 2 * (1 - 0.3 * moved) + 0.01
         spread = 0.4 / np.sqrt(w.sum() + 4)
         return (

@@ -27,10 +27,9 @@ def test_snippets_run(monkeypatch):
     runner, parser, found = doctest.DocTestRunner(), doctest.DocTestParser(), 0
     for name in OWN:
         text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-        shared: dict[str, object] = {}
-        for block in re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL):
-            found += 1
-            runner.run(parser.get_doctest(block, shared, name, name, 0), clear_globs=False)
+        blocks = re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL)
+        found += len(blocks)
+        runner.run(parser.get_doctest("\n".join(blocks), {}, name, name, 0))
     assert found >= 2
     assert runner.failures == 0
 

@@ -87,7 +87,7 @@ def randomised(data: IVData, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 def combine_thresholds(
     effects: Sequence[BinnedPosterior], ends: Sequence[IdentifiedSet], lengths: np.ndarray, combine: str
 ) -> tuple[BinnedPosterior, IdentifiedSet]:
-    """One posterior and one identified set, in outcome units, from those of the thresholds.
+    """One posterior and one identified set, in the unit of `lengths`, from those of the thresholds.
 
     The ends of the identified set always add by quantiles: nothing says that their errors cancel.
     """
@@ -100,9 +100,9 @@ def combine_thresholds(
 
 
 def average_draws(
-    effects: Sequence[BinnedPosterior], ends: Sequence[IdentifiedSet], span: float
+    effects: Sequence[BinnedPosterior], ends: Sequence[IdentifiedSet]
 ) -> tuple[BinnedPosterior, IdentifiedSet]:
-    """The equal mixture of the posteriors of randomised outcomes, in outcome units."""
-    lower = BinnedPosterior.mixture([end.lower for end in ends]).scaled(span)
-    upper = BinnedPosterior.mixture([end.upper for end in ends]).scaled(span)
-    return BinnedPosterior.mixture(effects).scaled(span), IdentifiedSet(lower, upper)
+    """The equal mixture of the posteriors of randomised outcomes, whose range has length one."""
+    lower = BinnedPosterior.mixture([end.lower for end in ends])
+    upper = BinnedPosterior.mixture([end.upper for end in ends])
+    return BinnedPosterior.mixture(effects), IdentifiedSet(lower, upper)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ivicl.result import BoundsResult
 
 INK, ACCENT, SOFT, SECOND = "#1f2933", "#1f5f8b", "#9fb8cc", "#b5541c"
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.spines.top": False,
@@ -162,7 +162,8 @@ def _view(result: BoundsResult) -> tuple[float, float]:
     if result.posterior is not None:
         shown += list(result.posterior.interval(0.002))
     if result.identified_set is not None:
-        shown += [result.identified_set.lower.quantile(0.002), result.identified_set.upper.quantile(0.998)]
+        ends = result.identified_set
+        shown += [float(ends.lower.quantile(0.002)), float(ends.upper.quantile(0.998))]
     shown += [
         e for r in result.details.get("ladder", ()) if r["method"] == "balke-pearl" for e in (r["lower"], r["upper"])
     ]
@@ -254,7 +255,7 @@ def compliance(result: BoundsResult) -> Picture:
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     _legend(axes)
-    data = {
+    data: dict[str, list[Any]] = {
         "z": [0, 0, 1, 1],
         "t": [0, 1, 0, 1],
         "people": [int(v) for v in people.ravel()],

@@ -120,9 +120,11 @@ def settle(data: IVData, options: MethodOptions, question: Question, posteriors:
     effects = [posteriors.of("effect", k) for k in range(len(posteriors))]
     ends = [IdentifiedSet(posteriors.of("lower", k), posteriors.of("upper", k)) for k in range(len(posteriors))]
     if question.thresholds is not None:
-        effect, identified = combine_thresholds(effects, ends, question.thresholds.lengths, options.combine)
+        # Shares of the range rather than lengths: the sum then has the range of an effect, however large its unit.
+        effect, identified = combine_thresholds(effects, ends, question.thresholds.lengths / span, options.combine)
     else:
-        effect, identified = average_draws(effects, ends, span)
+        effect, identified = average_draws(effects, ends)
+    effect, identified = effect.scaled(span), identified.scaled(span)
     lower, upper = effect.interval(options.alpha)
     parts = width_parts(identified, options.alpha)
     details = question.details | {
