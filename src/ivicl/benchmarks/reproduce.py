@@ -15,9 +15,9 @@ import polars as pl
 from ivicl.benchmarks import catalog, figures, mass_covering
 from ivicl.benchmarks.compare import ComparedTable, compare_all, mean_se, write_tables
 from ivicl.benchmarks.report import Report
-from ivicl.benchmarks.runner import Job, MethodSpec, plan, run_jobs, threads
+from ivicl.benchmarks.runner import Job, MethodSpec, only, plan, run_jobs, threads
 from ivicl.benchmarks.store import RunStore
-from ivicl.benchmarks.studies import DEFAULT_SEEDS, STUDIES, study_jobs, study_table
+from ivicl.benchmarks.studies import DEFAULT_SEEDS, QUICK_SEEDS, STUDIES, study_jobs, study_table
 from ivicl.benchmarks.synthetic import generate
 from ivicl.version import __version__
 
@@ -72,7 +72,7 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
 
     jobs = table_jobs(config, methods)
     for study in STUDIES:
-        seeds = 3 if config.quick else DEFAULT_SEEDS[study]
+        seeds = QUICK_SEEDS[study] if config.quick else DEFAULT_SEEDS[study]
         extra = {"model": config.model, "path": config.paths.get("jobs")}
         jobs += study_jobs(study, study_methods, seeds, config.quick, **extra)
     if config.shift_off_model and "ivicl" not in missing:
@@ -131,7 +131,7 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
     seconds = {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in runs.iter_rows(named=True)}
     left = sum((len(group) - 1) * seconds.get(kind, 0.0) for kind, group in kinds.items())
     _say(f"About {left / 60 / config.workers:.0f} minutes to go, from the time that these took.")
-    return run_jobs(jobs, store, workers=config.workers, progress=config.progress)
+    return only(run_jobs(jobs, store, workers=config.workers, progress=config.progress), jobs)
 
 
 def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:

@@ -143,6 +143,13 @@ def run_jobs(jobs: Sequence[Job], store: RunStore, *, workers: int = 1, progress
     return store.frame()
 
 
+def only(runs: pl.DataFrame, jobs: Sequence[Job]) -> pl.DataFrame:
+    """The runs of these jobs; the folder may hold others, from earlier calls."""
+    wanted = {job.key for job in jobs}
+    keys = runs.select("benchmark", "setting", "seed", "method", "model").rows()
+    return runs.filter(pl.Series([key in wanted for key in keys], dtype=pl.Boolean))
+
+
 def _run_parallel(jobs: Sequence[Job], store: RunStore, workers: int, bar: _Bar) -> None:
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
         running = [pool.submit(execute, job, False, False) for job in jobs]

@@ -20,17 +20,18 @@ SENSITIVITY_ALPHA = 0.1
 SENSITIVITY_FIRST_SEED = 1000
 """The sensitivity study uses seeds of its own, apart from those of the calibration."""
 DEFAULT_SEEDS = {"strength": 10, "calibration": 100, "sensitivity": 30}
+QUICK_SEEDS = {"strength": 3, "calibration": 3, "sensitivity": 2}
 
 
 def study_jobs(study: str, methods: Sequence[str], seeds: int, quick: bool = False, **common: str | None) -> list[Job]:
-    """The runs of a study. `quick` keeps the ends and the middle of each sweep."""
+    """The runs of a study. `quick` keeps little more than the ends of each sweep, and smaller tables."""
     if study == "strength":
         betas = jobs_benchmark.SWEEP[::4] + jobs_benchmark.SWEEP[-1:] if quick else jobs_benchmark.SWEEP
         return plan("jobs", [f"beta={b:g}" for b in betas], range(seeds), methods, **common)
     if study == "calibration":
         settings = [f"{family}/n={256 if quick else 1024}/d=5" for family in FAMILIES]
         return plan("links", settings, range(seeds), methods, levels=LEVELS, **common)
-    sizes, dimensions = (SIZES[:3:2], DIMENSIONS[::2]) if quick else (SIZES, DIMENSIONS)
+    sizes, dimensions = (SIZES[:3:2], DIMENSIONS[::4]) if quick else (SIZES, DIMENSIONS)
     base = sizes[-1] if quick else 1024
     cells = dict.fromkeys([(n, 5) for n in sizes] + [(base, d) for d in dimensions])
     settings = [f"{family}/n={n}/d={d}" for family in FAMILIES for n, d in cells]

@@ -48,7 +48,7 @@ def bench(
     from ivicl.benchmarks import compare
     from ivicl.benchmarks.catalog import BENCHMARKS, settings
     from ivicl.benchmarks.reproduce import write_study
-    from ivicl.benchmarks.runner import plan, run_jobs
+    from ivicl.benchmarks.runner import only, plan, run_jobs
     from ivicl.benchmarks.store import RunStore
     from ivicl.benchmarks.studies import DEFAULT_SEEDS, STUDIES, study_jobs
 
@@ -69,10 +69,7 @@ def bench(
         jobs = plan(name, setting or settings(name), range(seeds or 10), wanted, path=path, model=model)
     jobs[0].dataset()  # missing data or a wrong setting is one sentence, not a thousand failed rows
     store = RunStore(out)
-    frame = run_jobs(jobs, store, workers=workers, progress=not quiet)
-    mine = {job.key for job in jobs}
-    keys = frame.select("benchmark", "setting", "seed", "method", "model").rows()
-    frame = frame.filter([key in mine for key in keys])
+    frame = only(run_jobs(jobs, store, workers=workers, progress=not quiet), jobs)
     if name in STUDIES:
         figure = write_study(name, frame, out)
         written = [out / f"{name}.csv", figure] if figure else []
