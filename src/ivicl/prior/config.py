@@ -38,7 +38,7 @@ class PriorConfig:
     """Largest number of steps of the shift; 1 is the paper's single step, 0 is no shift."""
     logits_from_covariates: bool = True
     """Repair 3: logits are functions of the covariates the table keeps, so that D = 0 means one law for all rows."""
-    free_intercept_share: float = 0.3
+    free_intercept_share: float = 0.0
     """Share of row tables whose mean strata come as they come: intercepts are independent normals, with no target."""
     free_intercept_scale: tuple[float, float] = (1.0, 30.0)
     """Log-uniform range of the logit scale in those tables; the synthetic benchmark has 4.6 to 24."""
