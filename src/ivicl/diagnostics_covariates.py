@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from scipy.stats import chi2
+from scipy.special import chdtrc, expit
 
 from ivicl.data import IVData
 from ivicl.data_encoding import weighted_quantile
@@ -70,7 +69,7 @@ def _omnibus(x: np.ndarray, z: np.ndarray, w: np.ndarray) -> float:
     spread = (w @ centred_z**2) / total
     if spread <= 0 or not used.any():
         return 1.0
-    return float(chi2.sf((projected**2 / values[used]).sum() / spread, int(used.sum())))
+    return float(chdtrc(int(used.sum()), (projected**2 / values[used]).sum() / spread))
 
 
 def varying(x: np.ndarray) -> np.ndarray:

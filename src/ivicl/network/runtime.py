@@ -92,6 +92,8 @@ class Model:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        # The optimiser spends seconds on this graph and the passes are no faster for it: a cold command would pay for it.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         return onnxruntime.InferenceSession(self._content, options, providers=["CPUExecutionProvider"])
 
     @cached_property
