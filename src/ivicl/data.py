@@ -34,9 +34,10 @@ class DataReport:
 class IVData:
     """An instrumental-variable data set: instrument z, treatment t, outcome y, covariates x, frequency weights w.
 
-    >>> data = IVData.from_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-    >>> data.n, len(data.z)
-    (337, 6)
+    Examples:
+        >>> data = IVData.from_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
+        >>> data.n, len(data.z)
+        (337, 6)
     """
 
     x: np.ndarray

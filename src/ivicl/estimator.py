@@ -26,9 +26,10 @@ class IVBounds:
     nothing and adds a little noise. Further keywords are options of the chosen method, as in
     `IVBounds(method="balke-pearl", within="covariates")`.
 
-    >>> res = IVBounds(method="manski").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-    >>> round(res.width, 6)
-    1.0
+    Examples:
+        >>> res = IVBounds(method="manski").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
+        >>> round(res.width, 6)
+        1.0
     """
 
     def __init__(

@@ -19,9 +19,10 @@ EFFECT_EDGES.setflags(write=False)
 class BinnedPosterior:
     """Probabilities of bins with the given edges; the density is constant inside a bin.
 
-    >>> flat = BinnedPosterior(np.linspace(-1, 1, 5), np.full(4, 0.25))
-    >>> float(flat.quantile(0.75)), flat.prob_positive
-    (0.5, 0.5)
+    Examples:
+        >>> flat = BinnedPosterior(np.linspace(-1, 1, 5), np.full(4, 0.25))
+        >>> float(flat.quantile(0.75)), flat.prob_positive
+        (0.5, 0.5)
     """
 
     edges: np.ndarray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -14,6 +14,11 @@ from ivicl.width import rounded_interval
 
 if TYPE_CHECKING:
     from ivicl.result import BoundsResult
+
+
+def escape(text: str) -> str:
+    """Text as HTML; a number stays on the line of its unit."""
+    return html.escape(text).replace(" %", "\u00a0%").replace("F = ", "F\u00a0=\u00a0")
 
 
 def write_report(result: BoundsResult, path: str | Path, title: str | None = None, question: str | None = None) -> Path:

@@ -26,10 +26,11 @@ SAVED_SCHEMA = 1
 class BoundsResult:
     """Bounds on an average effect, with everything needed to judge them.
 
-    >>> from ivicl import IVBounds
-    >>> res = IVBounds(method="balke-pearl").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-    >>> round(res.lower, 4), round(res.upper, 4)
-    (0.3913, 0.7792)
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> res = IVBounds(method="balke-pearl").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
+        >>> round(res.lower, 4), round(res.upper, 4)
+        (0.3913, 0.7792)
     """
 
     lower: float
