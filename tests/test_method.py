@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -171,3 +174,13 @@ def test_the_graph_drops_the_columns_that_are_named(shipped):
     without = IVBounds().fit(frame, covariates=[name for name in names if name not in gone], **ROLES)
     assert (without.lower, without.upper) == pytest.approx((res.lower, res.upper), abs=1e-4)
     assert association(table).shape == (keep + 3,)
+
+
+def test_a_fit_imports_neither_torch_nor_sklearn_nor_matplotlib(shipped):
+    code = (
+        "import sys\n"
+        "from ivicl import IVBounds\n"
+        "IVBounds().fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]]).summary()\n"
+        "assert not {'torch', 'sklearn', 'matplotlib', 'scipy.stats'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -13,11 +13,11 @@ import numpy as np
 from ivicl.data import IVData
 
 MAX_ROWS = 65_536
-"""Distinct rows that pass the network at once unless the user says otherwise: about 1.3 GB."""
+"""Distinct rows that pass the network at once unless the user says otherwise: under 1 GB."""
 MAX_ROWS_PER_THRESHOLD = 16_384
 """The same for an outcome that is not binary, whose rows pass once for each threshold."""
-BYTES_PER_ROW = 20_000
-"""Measured peak memory of the forward pass (`ivicl speed`): activations and float64 features of one row."""
+BYTES_PER_ROW = 12_000
+"""Peak memory of a row in the forward pass, rounded up; near a tie of codings (half treated, say) it doubles."""
 SECONDS_PER_ROW = 6e-5
 """Rough time of a row on two ordinary cores: only for the estimate that is shown before a long pass."""
 
