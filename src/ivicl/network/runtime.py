@@ -92,7 +92,7 @@ class Model:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # The optimiser spends seconds on this graph and the passes are no faster for it: a cold command would pay for it.
+        # The optimiser spends seconds on this graph, and the passes are no faster for it: a cold command would pay.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         return onnxruntime.InferenceSession(self._content, options, providers=["CPUExecutionProvider"])
 
