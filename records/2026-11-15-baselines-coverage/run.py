@@ -1,14 +1,12 @@
 """Coverage and rates of `levis` and `whitehouse` on laws with known bounds. Prints the tables of the README.
 
-python records/2026-11-15-baselines-coverage/run.py [--datasets 400] [--rows 2000] [--rate-datasets 100]
+python records/2026-11-15-baselines-coverage/run.py coverage [--datasets 400] [--rows 2000]
+    python records/2026-11-15-baselines-coverage/run.py rate [--datasets 50]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import norm
@@ -43,49 +41,49 @@ def collect(law: Law, n: int, datasets: int) -> dict[str, np.ndarray]:
     return {name: np.array([row[name] for row in rows]) for name in METHODS}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--datasets", type=int, default=400)
-    parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--rate-datasets", type=int, default=100)
-    args = parser.parse_args()
-    started = time.perf_counter()
-    saved: dict = {"arguments": vars(args), "coverage": [], "rate": []}
+def coverage(rows: int, datasets: int) -> None:
     z = norm.ppf(0.95)
-
-    print(f"one-sided 95 % coverage of each end, {args.datasets} data sets of {args.rows} rows")
+    print(f"one-sided 95 % coverage of each end, {datasets} data sets of {rows} rows")
     print("law         method         lower  upper   bias(L)  bias(U)   sd(L)  mean se(L)")
     for law in (*WITH_MARGIN, *WITHOUT_MARGIN):
         true_lower, true_upper = law.true_ends()
-        for name, e in collect(law, args.rows, args.datasets).items():
+        for name, e in collect(law, rows, datasets).items():
             if name == "plugin":
                 continue
             cover = [np.mean(e[:, 0] - z * e[:, 2] <= true_lower), np.mean(e[:, 1] + z * e[:, 3] >= true_upper)]
             bias = [np.mean(e[:, 0]) - true_lower, np.mean(e[:, 1]) - true_upper]
-            numbers = [*cover, *bias, e[:, 0].std(), e[:, 2].mean()]
-            saved["coverage"].append([law.name, name, *map(float, numbers)])
             print(
                 f"{law.name:<11} {name:<13} {cover[0]:6.3f} {cover[1]:6.3f}  {bias[0]:+8.4f} {bias[1]:+8.4f} "
-                f"{numbers[4]:7.4f} {numbers[5]:8.4f}",
+                f"{e[:, 0].std():7.4f} {e[:, 2].mean():8.4f}",
                 flush=True,
             )
 
-    print(f"\nroot mean squared error of the lower bound times sqrt(n), {args.rate_datasets} data sets each")
+
+def rate(datasets: int) -> None:
+    print(f"root mean squared error of the lower bound times sqrt(n), {datasets} data sets each")
     sizes = (500, 2000, 8000)
     print("law         method        " + "".join(f"{n:>9}" for n in sizes))
     for law in (*WITH_MARGIN, *WITHOUT_MARGIN):
         truth = law.true_ends()[0]
-        runs = [collect(law, n, args.rate_datasets) for n in sizes]
+        runs = [collect(law, n, datasets) for n in sizes]
         for name in METHODS:
             scaled = [
                 float(np.sqrt(np.mean((run[name][:, 0] - truth) ** 2)) * np.sqrt(n))
                 for run, n in zip(runs, sizes, strict=True)
             ]
-            saved["rate"].append([law.name, name, *scaled])
             print(f"{law.name:<11} {name:<14}" + "".join(f"{v:9.3f}" for v in scaled), flush=True)
-    saved["seconds"] = time.perf_counter() - started
-    print(f"\n{saved['seconds']:.0f} seconds")
-    Path(__file__).with_name("results.json").write_text(json.dumps(saved, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("part", choices=["coverage", "rate"])
+    parser.add_argument("--datasets", type=int, help="400 for coverage, 50 for the rate")
+    parser.add_argument("--rows", type=int, default=2000)
+    args = parser.parse_args()
+    if args.part == "coverage":
+        coverage(args.rows, args.datasets or 400)
+    else:
+        rate(args.datasets or 50)
 
 
 if __name__ == "__main__":

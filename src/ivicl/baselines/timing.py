@@ -1,4 +1,4 @@
-"""Seconds per 1,000 rows of each baseline, in one run: `python -m ivicl.baselines.timing [--rows 2048] [--processes 1]`.
+"""Seconds per 1,000 rows of each baseline, in one run: `python -m ivicl.baselines.timing [--rows 2048]`.
 
 The table is the first of the synthetic benchmark (binary outcome, continuous covariates). Processor seconds do not
 depend on what else the machine is doing, wall-clock seconds do; with one process both count the same work.
