@@ -1,6 +1,8 @@
 """Why `bayes` is too narrow: the variational family or the prior? Prints the README's tables and draws its figure.
 
-    python records/2026-11-15-baselines-bayes/run.py [--seeds 6] [--variant-seeds 3]
+    python records/2026-11-15-baselines-bayes/run.py counts
+    python records/2026-11-15-baselines-bayes/run.py synthetic [--seeds 5] [--variant-seeds 2]
+    python records/2026-11-15-baselines-bayes/run.py figure
 
 Part 1, a table of counts without covariates. Its posterior is known: exactly under the Dirichlet(0.1) prior, and by a
 long run of elliptical slice sampling under the prior that `bayes` uses, softmax of independent normal logits of sd s.
@@ -13,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,7 @@ def part_two(seeds: int, variant_seeds: int) -> list[dict]:
                 f"{made.sate:7.3f} {has_set!s:>8} {has_sate!s:>9}",
                 flush=True,
             )
+        (HERE / "synthetic.json").write_text(json.dumps(rows, indent=1) + "\n")
     print("\nmethod            data sets  validity (set)  (sate)   mean width   true width")
     for name in variants:
         own = [row for row in rows if row["method"] == name]
@@ -217,20 +219,16 @@ def figure(one: list[dict], two: list[dict]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=6)
-    parser.add_argument("--variant-seeds", type=int, default=3, help="seeds of the variants of bayes")
-    parser.add_argument("--figure-only", action="store_true", help="draw from results.json")
+    parser.add_argument("part", choices=["counts", "synthetic", "figure"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--variant-seeds", type=int, default=2, help="seeds of the variants of bayes")
     args = parser.parse_args()
-    saved = HERE / "results.json"
-    if not args.figure_only:
-        started = time.perf_counter()
-        one = part_one()
-        saved.write_text(json.dumps({"one": one, "two": []}, indent=1) + "\n")
-        two = part_two(args.seeds, args.variant_seeds)
-        saved.write_text(json.dumps({"one": one, "two": two}, indent=1) + "\n")
-        print(f"\n{time.perf_counter() - started:.0f} seconds")
-    results = json.loads(saved.read_text())
-    figure(results["one"], results["two"])
+    if args.part == "counts":
+        (HERE / "counts.json").write_text(json.dumps(part_one(), indent=1) + "\n")
+    elif args.part == "synthetic":
+        part_two(args.seeds, args.variant_seeds)
+    else:
+        figure(*(json.loads((HERE / f"{part}.json").read_text()) for part in ("counts", "synthetic")))
 
 
 if __name__ == "__main__":
