@@ -25,14 +25,19 @@ def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.T
     return x, outcome, weight
 
 
+def fit_of(x: torch.Tensor, outcome: torch.Tensor, weight: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
+    arm = Arm(x, outcome, weight)
+    return arm.fit(arm.solver(penalty))[0]
+
+
 def test_leave_one_out_is_refitting_without_the_row() -> None:
     x, outcome, weight = table()
     penalty = torch.tensor(3.0, dtype=torch.float64)
-    fits = Arm(x, outcome, weight).fit(penalty)[0]
+    fits = fit_of(x, outcome, weight, penalty)
     row = int(weight[0].nonzero()[4])
     fewer = weight.clone()
     fewer[0, row] = 0
-    refitted = Arm(x, outcome, fewer).fit(penalty)[0]
+    refitted = fit_of(x, outcome, fewer, penalty)
     # Equal up to the pseudo-counts and the penalty floor, both of order 1/n.
     assert fits[0, row].tolist() == pytest.approx(refitted[0, row].tolist(), abs=0.01)
     inside = Arm(x, outcome, weight)

@@ -40,13 +40,14 @@ def stacked(layer: RegressionLayer, ridges: tuple[float, ...], logistic: tuple[f
     def fit(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
         plain = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
         penalties = torch.tensor(LINEAR).exp()
-        found = [a.fit(penalties[0])[0] if leaky else a.directions(penalties[0]) for a in plain]
+        solved = [a.solver(penalties[0]) for a in plain]
+        found = [a.fit(s)[0] if leaky else a.directions(s) for a, s in zip(plain, solved, strict=True)]
         directions = _standardised(torch.cat(found, 2), arm.sum(-1, keepdim=True))
         hinges = torch.relu(torch.cat([x, directions], 2) @ layer.weight + layer.bias)
         bent = [Arm(hinges, outcome, arm[:, :, z]) for z in (0, 1)]
         candidates = [torch.stack([a.means() for a in plain], 2)]
-        candidates += [torch.stack([a.fit(p)[0] for a in plain], 2) for p in penalties]
-        candidates += [torch.stack([a.fit(p)[0] for a in bent], 2) for p in torch.tensor(ridges).exp()]
+        candidates += [torch.stack([a.fit(a.solver(p))[0] for a in plain], 2) for p in penalties]
+        candidates += [torch.stack([a.fit(a.solver(p))[0] for a in bent], 2) for p in torch.tensor(ridges).exp()]
         candidates += [torch.stack([a.logistic(torch.tensor(p)) for a in bent], 2) for p in logistic]
         stack = to_simplex(torch.stack(candidates, 3))
         score = (stack * outcome.unsqueeze(2).unsqueeze(2)).sum(-1).clamp(min=0.0015).log()
@@ -61,7 +62,8 @@ def means(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
 
 
 def linear(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
-    return torch.stack([Arm(x, outcome, arm[:, :, z]).fit(torch.tensor(20.0))[0] for z in (0, 1)], 2)
+    arms = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
+    return torch.stack([a.fit(a.solver(torch.tensor(20.0)))[0] for a in arms], 2)
 
 
 @torch.no_grad()

@@ -86,9 +86,11 @@ def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
     association = x.double().transpose(1, 2) @ weighted / (size.sqrt() + 1e-9).unsqueeze(1)
     association = association / w.double().sum(1).clamp(min=1e-300).sqrt().view(-1, 1, 1)
     direction = association @ association.new_tensor(_DIRECTION)
-    # Each column's sign, then its place; ties are equal columns, for which neither matters.
-    x = x * torch.where(direction < 0, -1.0, 1.0).float().unsqueeze(1)
     score = association.square().sum(-1)
+    # A column without any association (all people in one cell) has no direction and tells nothing: as a constant.
+    sign = torch.where(direction < 0, -1.0, 1.0) * (score > 1e-16)
+    # Each column's sign, then its place; ties are equal columns, for which neither matters.
+    x = x * sign.float().unsqueeze(1)
     pad = x.new_zeros(x.shape[0], x.shape[1], keep)
     score = torch.cat([score, score.new_zeros(x.shape[0], keep) - 1], 1)
     place = torch.topk(score, keep, dim=1).indices

@@ -46,9 +46,8 @@ class Arm:
     def solver(self, penalty: Tensor) -> Tensor:
         return inverse(self.gram, penalty + RELATIVE_FLOOR * self.eigenvalue)
 
-    def fit(self, penalty: Tensor) -> tuple[Tensor, Tensor]:
+    def fit(self, solver: Tensor) -> tuple[Tensor, Tensor]:
         """Fits (B,N,4), leave-one-out at the arm's own rows, and leverages (B,N)."""
-        solver = self.solver(penalty)
         fit = self.mean + self.centred @ (solver @ self.moment)
         leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + 1 / (self.size + 4 * PSEUDO_COUNT)
         return self._without_self(fit, leverage), leverage.flatten(1)
@@ -61,9 +60,9 @@ class Arm:
         """The arm's means at every row, leave-one-out at its own rows."""
         return self._without_self(self.mean.expand_as(self.outcome), 1 / (self.size + 4 * PSEUDO_COUNT))
 
-    def directions(self, penalty: Tensor) -> Tensor:
+    def directions(self, solver: Tensor) -> Tensor:
         """(B,N,4) linear fits as functions of x alone. Not leave-one-out: that would carry a row's own outcome."""
-        return self.centred @ (self.solver(penalty) @ self.moment)
+        return self.centred @ (solver @ self.moment)
 
     def _without_self(self, fit: Tensor, leverage: Tensor) -> Tensor:
         # The influence of one person, not of the row's weight: that keeps k copies and weight k equal.
@@ -107,13 +106,16 @@ class RegressionLayer(nn.Module):
             x, outcome, arm = x.double(), outcome.double(), arm.double()
             weight, bias, linear, penalty = weight.double(), bias.double(), linear.double(), penalty.double()
         plain = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
-        directions = _standardised(torch.cat([a.directions(linear[0]) for a in plain], 2), arm.sum(-1, keepdim=True))
+        solvers = [[a.solver(value) for a in plain] for value in linear]
+        found = torch.cat([a.directions(solver) for a, solver in zip(plain, solvers[0], strict=True)], 2)
+        directions = _standardised(found, arm.sum(-1, keepdim=True))
         hinges = nn.functional.relu(torch.cat([x, directions], 2) @ weight + bias)
         bent = [Arm(hinges, outcome, arm[:, :, z]) for z in (0, 1)]
         candidates, leverages = [torch.stack([a.means() for a in plain], 2)], []
-        for arms, values in ((plain, linear), (bent, penalty)):
-            for value in values:
-                fits = [a.fit(value) for a in arms]
+        solvers_bent = [[a.solver(value) for a in bent] for value in penalty]
+        for arms, pairs in ((plain, solvers), (bent, solvers_bent)):
+            for pair in pairs:
+                fits = [a.fit(solver) for a, solver in zip(arms, pair, strict=True)]
                 candidates.append(torch.stack([f for f, _ in fits], 2))
                 leverages.append(torch.stack([h for _, h in fits], 2))
         logistic = self.log_logistic.exp().to(x.dtype)
