@@ -51,7 +51,7 @@ def _pyplot() -> Any:
 
 def colour(method: str, position: int = 0) -> str:
     plain = "@".join(p for p in method.split("@") if not p.startswith("alpha="))
-    return COLOURS.get(plain, OTHERS[position % len(OTHERS)])
+    return COLOURS.get(plain) or COLOURS.get(plain.split("@")[0]) or OTHERS[position % len(OTHERS)]
 
 
 def name_of(method: str) -> str:
