@@ -154,7 +154,7 @@ def test_bounded_outcome_without_covariates_adds_the_classical_bounds_of_the_thr
 def test_standard_error_of_a_bounded_outcome_sums_scores_before_the_sd():
     """Thresholds are correlated: adding their standard errors would overstate, adding variances understate."""
     data, y = bounded(2000, np.random.default_rng(10))
-    levels = outcome_levels(y, (0.0, 1.0), False, 16)
+    levels = outcome_levels(IVData.from_arrays(data.z, data.t, y, data.x), 16)
     fitted = estimate_nuisances(data.x, data.z, data.t, levels.level, data.w, 3, NuisanceConfig(learner=FAST, n_jobs=1))
     whole = estimate_ends(fitted, levels.steps, "margin", None)
     parts = [estimate_ends(fitted, levels.steps * (np.arange(2) == j), "margin", None) for j in (0, 1)]
@@ -173,7 +173,8 @@ def test_units_of_the_outcome_carry_over():
 
 def test_continuous_outcome_is_rounded_to_the_nearest_step_and_the_slack_is_told():
     y = np.array([0.0, 0.24, 0.26, 0.5, 0.74, 1.0, 0.9])
-    levels = outcome_levels(y, (0.0, 1.0), False, 2)
+    arms = np.array([0, 1, 0, 1, 0, 1, 0])
+    levels = outcome_levels(IVData.from_arrays(arms, arms[::-1], y), 2)
     np.testing.assert_array_equal(levels.level, [0, 0, 1, 1, 1, 2, 2])
     assert levels.slack == 0.5 and "0.5" in levels.notes[0]
     data = MARGIN.draw(500, np.random.default_rng(12))

@@ -188,7 +188,10 @@ def figure(one: list[dict], two: list[dict]) -> None:
     for axis, name in zip(axes, names, strict=False):
         rows = [row for row in one if row["table"] == name]
         for k, row in enumerate(rows):
-            axis.plot(row["interval"], [k, k], color=colours[row["inference"]], lw=6, solid_capstyle="butt")
+            starts = row.get("runs", [row["interval"]])  # a variational fit is drawn once for each start
+            for place, interval in zip(np.linspace(-0.2, 0.2, len(starts)) * (len(starts) > 1), starts, strict=True):
+                width = 6 if len(starts) == 1 else 2.5
+                axis.plot(interval, [k + place] * 2, color=colours[row["inference"]], lw=width, solid_capstyle="butt")
         labels = [row["inference"] if row["prior"] == "-" else f"{row['prior']}: {row['inference']}" for row in rows]
         axis.set_yticks(range(len(rows)), labels, fontsize=8)
         for end in rows[0]["interval"]:
@@ -212,6 +215,7 @@ def figure(one: list[dict], two: list[dict]) -> None:
     axis.set_title("synthetic benchmark, 2,048 rows", fontsize=10)
     axis.set_xlabel("average effect")
     axis.set_ylabel("data set")
+    axis.set_yticks(sorted({row["seed"] for row in two}))
     axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
     fig.tight_layout()
     fig.savefig(HERE / "bayes-too-narrow.png", dpi=110)

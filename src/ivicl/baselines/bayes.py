@@ -114,7 +114,7 @@ class _Run:
         self.config = GPConfig(**options.take_extra(method, **defaults))
         self.config.check()
         self.options, self.method = options, method
-        self.levels: OutcomeLevels = outcome_levels(data.y, data.outcome_range, data.binary, options.n_thresholds)
+        self.levels: OutcomeLevels = outcome_levels(data, options.n_thresholds)
         self.span = float(self.levels.steps.sum())
         columns = np.column_stack([standardise(data.x, data.w), data.z, data.t, self.levels.level])
         merged, self.people = merge_rows(columns, data.w)

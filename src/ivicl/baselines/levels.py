@@ -1,8 +1,7 @@
-"""A bounded outcome as a few ordered levels: the thresholds at which it becomes a binary problem.
+"""A bounded outcome as a few ordered levels: level k is reached when Y is at least the k-th threshold.
 
-With thresholds c_1 < ... < c_M, 1{Y >= c_j} are M binary outcomes and Y is about base + sum_j step_j 1{Y >= c_j}.
-Bounds of the M effects, weighted by the steps, add to bounds of the effect on Y. They are outer bounds: each is sharp
-by itself, their sum need not be.
+Thresholds are those of `ivicl.outcomes`. Bounds of the effects on 1{Y >= c_j}, weighted by the lengths they stand for,
+add to bounds of the effect on Y. They are outer bounds: each is sharp by itself, their sum need not be.
 """
 
 from __future__ import annotations
@@ -10,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from ivicl.data import IVData
+from ivicl.outcomes import choose_thresholds
 
 
 @dataclass(frozen=True)
@@ -25,16 +27,13 @@ class OutcomeLevels:
     notes: tuple[str, ...]
 
 
-def outcome_levels(y: np.ndarray, outcome_range: tuple[float, float], binary: bool, n_thresholds: int) -> OutcomeLevels:
-    """Binary: the outcome itself. Few values: those values, exactly. Else M equal steps, rounded to the nearest."""
-    low, high = outcome_range
-    values = np.unique(np.concatenate([y, [low, high]]))
-    if binary or len(values) - 1 <= n_thresholds:
-        return OutcomeLevels(np.searchsorted(values, y), np.diff(values), 0.0, ())
-    step = (high - low) / n_thresholds
-    level = np.clip(np.floor((y - low) / step + 0.5), 0, n_thresholds).astype(np.intp)
-    note = (
-        f"the outcome was rounded to {n_thresholds} equal steps of {step:.4g}, which can move the effect by up to "
-        f"{step:.4g} at the very worst."
-    )
-    return OutcomeLevels(level, np.full(n_thresholds, step), step, (note,))
+def outcome_levels(data: IVData, n_thresholds: int) -> OutcomeLevels:
+    """A binary outcome has two levels, one of few values those values; any other is rounded to M equal steps."""
+    cuts = choose_thresholds(data, n_thresholds)
+    notes: tuple[str, ...] = ()
+    if cuts.slack > 0:
+        notes = (
+            f"the outcome was rounded to {len(cuts.points)} equal steps of {cuts.lengths[0]:.4g}, which can move the "
+            f"effect by up to {cuts.slack:.4g} at the very worst.",
+        )
+    return OutcomeLevels(np.searchsorted(cuts.points, data.y, side="right"), cuts.lengths, cuts.slack, notes)

@@ -35,7 +35,7 @@ def fit_nuisances(data: IVData, options: MethodOptions, method: str, **own: Any)
     defaults = {f.name: f.default for f in fields(NuisanceConfig) if f.name != "random_state"}
     chosen = options.take_extra(method, **own, **defaults)
     config = NuisanceConfig(random_state=options.random_state, **{key: chosen[key] for key in defaults})
-    levels = outcome_levels(data.y, data.outcome_range, data.binary, options.n_thresholds)
+    levels = outcome_levels(data, options.n_thresholds)
     nuisances = estimate_nuisances(
         data.x, data.z, data.t, levels.level, data.w, len(levels.steps) + 1, config, options.progress
     )
