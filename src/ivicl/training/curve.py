@@ -15,10 +15,11 @@ def draw_curve(folder: Path) -> Path:
 
     steps = _read(folder / "log.csv")
     checks = _read(folder / "validation.csv")
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), constrained_layout=True)
     for axis, kinds, title in (
         (axes[0], ("counts", "compressed", "rows"), "effect: negative log probability, nats"),
-        (axes[1], ("ends", "law"), "teachers on rows: ends, law (nats)"),
+        (axes[1], ("ends",), "ends of the identified set, nats"),
+        (axes[2], ("law",), "law of each row: KL from the truth, nats"),
     ):
         for colour, kind in zip(("#648fff", "#dc267f", "#fe6100"), kinds, strict=False):
             hours, values = _series(steps, kind)
