@@ -79,6 +79,9 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the graph goes.")] = Path("model.onnx"),
     weights: Annotated[Path | None, typer.Option(help="Also write the weights to go on from (safetensors).")] = None,
     evaluation: Annotated[bool, typer.Option(help="Evaluate, and keep the card in the file.")] = False,
+    card: Annotated[
+        Path | None, typer.Option(help="Keep the card of this `ivicl evaluate --format json` instead.")
+    ] = None,
 ) -> None:
     """Write the averaged weights of a run as one ONNX file that runs anywhere."""
     _need_torch()
@@ -96,6 +99,8 @@ def export(
         "training": {**{k: v for k, v in config.items() if k != "network"}, "step": state.step,
                      "hours": round(state.seconds / 3600, 2), "tables": state.tables},
     }  # fmt: skip
+    if card is not None:
+        record["evaluation"] = json.loads(card.read_text())["card"]
     digest = write(network, out, record)
     if evaluation:
         record["evaluation"] = run_evaluation(Model.load(out), progress=True)["card"]
