@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, expit
 
 from ivicl.data import IVData
 from ivicl.data_encoding import weighted_quantile
@@ -69,6 +68,8 @@ def _omnibus(x: np.ndarray, z: np.ndarray, w: np.ndarray) -> float:
     spread = (w @ centred_z**2) / total
     if spread <= 0 or not used.any():
         return 1.0
+    from scipy.special import chdtrc  # here, so that a table of counts does not wait for scipy
+
     return float(chdtrc(int(used.sum()), (projected**2 / values[used]).sum() / spread))
 
 
@@ -93,6 +94,8 @@ def _standardised_rows(data: IVData) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, steps: int = 25) -> np.ndarray:
     """(N,) fitted P(Z=1 | x) by damped Newton steps; the intercept is not penalised."""
+    from scipy.special import expit
+
     features = np.column_stack([np.ones(len(x)), x])
     ridge = np.full(features.shape[1], penalty)
     ridge[0] = 1e-9 * w.sum()

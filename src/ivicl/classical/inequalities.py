@@ -7,10 +7,10 @@ four are all that the model implies, and at most one of them can fail.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from ivicl.data import IVData
 from ivicl.data_encoding import weighted_quantile
@@ -67,7 +67,7 @@ def check_counts(counts: np.ndarray, threshold: float | None = None) -> list[Ine
             pooled = (counts[1, t, y] + arms[0] - counts[0, t, 1 - y]) / arms.sum()
             error = np.sqrt(pooled * (1 - pooled) * (1 / arms[0] + 1 / arms[1]))
             # No variation at all means that V is the same for everybody: the inequality holds with equality.
-            p_value = float(ndtr(-over[t, y] / error)) if error > 0 else 1.0
+            p_value = NormalDist().cdf(-over[t, y] / error) if error > 0 else 1.0
             found.append(Inequality(t, y, float(over[t, y]), p_value, threshold))
     return found
 

@@ -6,9 +6,9 @@ Under it the ATE has simple bounds, and the effect among compliers (LATE), anoth
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtri
 
 from ivicl.bounds import NO_SAMPLING_ERROR, MethodBounds, MethodOptions
 from ivicl.classical.manski import arm_means
@@ -67,7 +67,7 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
     span = data.outcome_range[1] - data.outcome_range[0]
     y_effect, t_effect = means[1].sum() - means[0].sum(), shares[1, 1] - shares[0, 1]
     var_y, var_t, cov = _arm_variances(data)
-    z = float(ndtri(1 - options.alpha / 2))
+    z = NormalDist().inv_cdf(1 - options.alpha / 2)
     lower, upper, bounded = _anderson_rubin(y_effect, t_effect, var_y, var_t, cov, z, span)
     warnings = ["LATE is the effect among compliers, if there are no defiers; it is not the average effect of all."]
     details: dict[str, object] = {"reduced_form": float(y_effect), "first_stage": float(t_effect), "bounded": bounded}
