@@ -61,7 +61,8 @@ def random_network(config: NetworkConfig) -> IVNetwork:
         if "regression" in name:
             continue
         if parameter.ndim == 2:
-            scale = 3.0 if "head" in name else 1.0
+            # So that the logits of every posterior have a standard deviation of 3 or more.
+            scale = (2.4 if config.summary_width else 5.5) if "head" in name else 1.0
             parameter.data = torch.randn(parameter.shape, generator=generator) * scale / parameter.shape[1] ** 0.5
     return rounded(network)
 
