@@ -106,7 +106,7 @@ def exact_posteriors(
                     advance((most - done) * ROUND)
                     break
 
-    found = [_result([block]) for block in blocks]
+    found = [block.result() for block in blocks]
     names = ("effect", "lower", "upper", "r_hat", "quantile_se")
     joined = {name: np.concatenate([getattr(f, name) for f in found]) for name in names}
     return ExactPosteriors(**joined, n_states=min(f.n_states for f in found))
@@ -147,36 +147,25 @@ class _Block:
 
     def precise_enough(self, tolerance: float) -> bool:
         # Eight groups estimate their spread to about 25 %: do not trust it from a handful of sweeps.
-        return self.n_sweeps >= 8 * ROUND and bool(
-            _quantile_se([self]).max() < tolerance and _r_hat([self]).max() < 1.02
-        )
+        return self.n_sweeps >= 8 * ROUND and bool(self.quantile_se().max() < tolerance and self.r_hat().max() < 1.02)
 
+    def quantile_se(self) -> np.ndarray:
+        """(B, 5) Monte Carlo errors of the watched quantiles, from the spread between groups of chains."""
+        quantiles = np.array([[_quantiles(h) for h in table] for table in self.effect])
+        return quantiles.std(axis=1, ddof=1) / np.sqrt(N_GROUPS)
 
-def _quantile_se(team: list[_Block]) -> np.ndarray:
-    """(B, 5) Monte Carlo errors of the watched quantiles, from the spread between groups of chains."""
-    groups = np.concatenate([block.effect for block in team], axis=1)
-    quantiles = np.array([[_quantiles(h) for h in table] for table in groups])
-    return quantiles.std(axis=1, ddof=1) / np.sqrt(groups.shape[1])
+    def r_hat(self) -> np.ndarray:
+        """(B,) Gelman and Rubin's ratio on the effect with the unseen outcomes averaged out."""
+        shift, square = self.sums / self.n_sweeps
+        within = np.maximum(square - shift**2, 0.0).reshape(self.n_tables, -1).mean(axis=1)
+        between = (shift + self.centre).reshape(self.n_tables, -1).var(axis=1, ddof=1)
+        return np.sqrt((within + between) / np.maximum(within, 1e-300))
 
-
-def _r_hat(team: list[_Block]) -> np.ndarray:
-    """(B,) Gelman and Rubin's ratio on the effect with the unseen outcomes averaged out."""
-    means, variances = [], []
-    for block in team:
-        shift, square = block.sums / block.n_sweeps
-        means.append((shift + block.centre).reshape(block.n_tables, -1))
-        variances.append(np.maximum(square - shift**2, 0.0).reshape(block.n_tables, -1))
-    within = np.concatenate(variances, axis=1).mean(axis=1)
-    between = np.concatenate(means, axis=1).var(axis=1, ddof=1)
-    return np.sqrt((within + between) / np.maximum(within, 1e-300))
-
-
-def _result(team: list[_Block]) -> ExactPosteriors:
-    """What the blocks that share the same tables found together."""
-    summed = (sum(getattr(block, name).sum(axis=1) for block in team) for name in ("effect", "lower", "upper"))
-    effect, lower, upper = (h / h.sum(axis=1, keepdims=True) for h in summed)
-    n_states = sum(block.n_sweeps * block.n_chains for block in team)
-    return ExactPosteriors(effect, lower, upper, _r_hat(team), _quantile_se(team), n_states)
+    def result(self) -> ExactPosteriors:
+        summed = (histogram.sum(axis=1) for histogram in (self.effect, self.lower, self.upper))
+        effect, lower, upper = (h / h.sum(axis=1, keepdims=True) for h in summed)
+        n_states = self.n_sweeps * self.n_chains
+        return ExactPosteriors(effect, lower, upper, self.r_hat(), self.quantile_se(), n_states)
 
 
 def _quantiles(histogram: np.ndarray) -> np.ndarray:

@@ -10,9 +10,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-SCHEMA = 1
-"""Version of the graph's inputs, outputs and metadata; a runtime refuses any other."""
-
 BINS = 1024
 """K: uniform bins on [-1, 1]. Part of the public contract, so not a field."""
 
