@@ -13,11 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.network.config import BINS
+from ivicl.network.vertices import SPIKE_PARAMETERS, Spikes, spread_mass
 
-EFFECT_GRID, END_GRID, COARSE = 192, 96, 128
+PLAIN, EFFECT_GRID, END_GRID, COARSE = 256, 192, 96, 128
 EFFECT_SPAN = (-0.5, 1.5)
 END_SPAN = (-8.0, 8.0)
-SIZES = {"effect": BINS + EFFECT_GRID + 2 * END_GRID, "end": COARSE + END_GRID}
+EFFECT_PARTS = (PLAIN, EFFECT_GRID, END_GRID, END_GRID, 1, SPIKE_PARAMETERS)
+SIZES = {"effect": sum(EFFECT_PARTS), "end": COARSE + END_GRID}
 
 
 def centres(device: torch.device) -> Tensor:
@@ -48,20 +50,28 @@ class Anchors(NamedTuple):
     scale: Tensor
 
 
-def write_bins(effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors) -> tuple[Tensor, Tensor, Tensor]:
-    """Raw outputs of the maps below -> logits (B,K) of effect, lower and upper."""
+def _plain(values: Tensor) -> Tensor:
+    """Read a grid (B,G) that spans [-1, 1] at the bins."""
+    return nn.functional.interpolate(values.unsqueeze(1), size=BINS, mode="linear", align_corners=True).squeeze(1)
+
+
+def write_bins(
+    effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors, spikes: Spikes
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Raw outputs of the maps below -> log probabilities (B,K) of the effect, and logits (B,K) of lower and upper."""
     # A unit below one bin cannot be seen at the bins' centres.
     scale = anchors.scale.clamp(min=1.5 / BINS, max=0.25)
     at_lower = _relative(anchors.lower, scale, END_SPAN)
     at_upper = _relative(anchors.upper, scale, END_SPAN)
     between = _relative(anchors.lower, (anchors.upper - anchors.lower).clamp(min=0.01), EFFECT_SPAN)
-    bins, inner, left, right = effect.split([BINS, EFFECT_GRID, END_GRID, END_GRID], 1)
-    effect = bins + read_grid(inner, between) + read_grid(left, at_lower) + read_grid(right, at_upper)
-    coarse = ((centres(effect.device) + 1) / 2).expand(effect.shape[0], -1)
+    plain, inner, left, right, share, shape = effect.split(EFFECT_PARTS, 1)
+    smooth = _plain(plain) + read_grid(inner, between) + read_grid(left, at_lower) + read_grid(right, at_upper)
+    spiky = spread_mass(spikes, shape).clamp(min=1e-12)
+    effect = torch.lerp(smooth.softmax(1), spiky, share.sigmoid()).clamp(min=1e-30).log()
     ends = []
     for raw, place in ((lower, at_lower), (upper, at_upper)):
         plain, near = raw.split([COARSE, END_GRID], 1)
-        ends.append(read_grid(plain, coarse) + read_grid(near, place))
+        ends.append(_plain(plain) + read_grid(near, place))
     return effect, ends[0], ends[1]
 
 

@@ -17,6 +17,7 @@ from ivicl.network.head import Anchors, make_head, write_bins
 from ivicl.network.regression import RegressionLayer
 from ivicl.network.rows import FullBlock, InducedBlock, log_weights
 from ivicl.network.summary import Summary, ends_of, sampling_scale, smoothed_law
+from ivicl.network.vertices import CornerTable, Spikes
 
 
 @dataclass
@@ -125,6 +126,7 @@ class IVNetwork(nn.Module):
         self.covariates = CovariatePath(config)
         self.summary: Summary | None = None
         if config.summary_width:
+            self.corners = CornerTable()
             self.summary = Summary(config.summary_width, config.summary_depth)
             self.summary_head = make_head(config.summary_width, config.anchored_head, zero=False)
             self.covariate_head = make_head(config.covariate_width, config.anchored_head, zero=True)
@@ -143,12 +145,19 @@ class IVNetwork(nn.Module):
     def from_counts(self, counts: Tensor) -> Prediction:
         """The summary path alone: the whole answer for a table without covariates. counts (B,8), canonical coding."""
         assert self.summary is not None
-        raw = self.summary_head(self.summary(counts))
-        return _normalised(*self._written(raw, _count_anchors(counts)))
+        spikes = self.spikes_of(counts)
+        raw = self.summary_head(self.summary(counts, spikes))
+        return _normalised(*self._written(raw, _count_anchors(counts), spikes))
 
-    def _written(self, raw: Sequence[Tensor], anchors: Anchors) -> Logits:
+    def spikes_of(self, counts: Tensor) -> Spikes:
+        """Where a table without covariates would have its spikes."""
+        return self.corners(smoothed_law(counts), counts.view(-1, 2, 4).sum(-1))
+
+    def _written(self, raw: Sequence[Tensor], anchors: Anchors, spikes: Spikes) -> Logits:
         effect, lower, upper = raw
-        return write_bins(effect, lower, upper, anchors) if self.config.anchored_head else (effect, lower, upper)
+        if not self.config.anchored_head:
+            return effect, lower, upper
+        return write_bins(effect, lower, upper, anchors, spikes)
 
     def canonical(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> Prediction:
         """x (B,N,D) standardised; z, t, y in the coding to answer in."""
@@ -160,7 +169,8 @@ class IVNetwork(nn.Module):
             effect, lower, upper = self.linear_head(pooled)
             return _normalised(effect, lower, upper, law, torch.arange(x.shape[0], device=x.device))
         # The summary path learns from count tables alone: gradients of a step's few row tables would only be noise.
-        hidden = self.summary(counts).detach()
+        spikes = self.spikes_of(counts)
+        hidden = self.summary(counts, spikes).detach()
         base = [raw.detach() for raw in self.summary_head(hidden)]
         # With no covariate that varies, the summary path alone answers.
         varies = kept.abs().amax((1, 2)) > 0
@@ -176,7 +186,7 @@ class IVNetwork(nn.Module):
         plain = _count_anchors(counts)
         anchors = Anchors(*(back @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
         raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
-        return _normalised(*self._written(raw, anchors), law, chosen)
+        return _normalised(*self._written(raw, anchors, spikes), law, chosen)
 
     def _moved_anchors(self, pooled: Tensor, law: Tensor, first_law: Tensor, w: Tensor, counts: Tensor) -> Anchors:
         """Where the grids lie when there are covariates: at the ends of the regression layer's law, which is right for

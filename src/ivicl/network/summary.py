@@ -11,12 +11,13 @@ import math
 import torch
 from torch import Tensor, nn
 
+from ivicl.network.vertices import COUNT, FLOOR, Spikes
 from ivicl.prior.ends import sharp_ends, sharp_terms
 
 PSEUDO_COUNT = 0.4
 """Each (t, y) cell of an arm holds 4 of the 16 strata: Dirichlet(0.1) on the strata is Dirichlet(0.4) on the cells."""
 
-FEATURES = 8 + 8 + 2 + 16 + 3
+FEATURES = 8 + 8 + 2 + 16 + 3 + COUNT
 
 
 def smoothed_law(counts: Tensor) -> Tensor:
@@ -39,8 +40,8 @@ def sampling_scale(counts: Tensor) -> Tensor:
     return (0.25 / (arms + 2)).sum(-1, keepdim=True).sqrt()
 
 
-def features(counts: Tensor) -> Tensor:
-    """(B,8) counts -> (B,FEATURES): what the MLP reads."""
+def features(counts: Tensor, spikes: Spikes) -> Tensor:
+    """(B,8) counts and the spikes they imply -> (B,FEATURES): what the MLP reads."""
     arms = counts.view(-1, 2, 4)
     size = arms.sum(-1)
     frequency = arms / size.clamp(min=1).unsqueeze(-1)
@@ -56,6 +57,7 @@ def features(counts: Tensor) -> Tensor:
             lower_terms,
             upper_terms,
             torch.stack([lower, upper, upper - lower], 1),
+            1 + spikes.log_share / -math.log(FLOOR),
         ],
         1,
     )
@@ -85,8 +87,8 @@ class Summary(nn.Module):
         self.blocks = nn.ModuleList(Residual(width, 2 * width) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, counts: Tensor) -> Tensor:
-        hidden = self.embed(features(counts))
+    def forward(self, counts: Tensor, spikes: Spikes) -> Tensor:
+        hidden = self.embed(features(counts, spikes))
         for block in self.blocks:
             hidden = block(hidden)
         return self.norm(hidden)
