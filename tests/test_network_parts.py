@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from ivicl.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
 from ivicl.network.config import NetworkConfig  # noqa: E402
 from ivicl.network.head import read_grid  # noqa: E402
-from ivicl.network.linalg import inverse, newton_schulz_inverse  # noqa: E402
+from ivicl.network.linalg import block_inverse, inverse  # noqa: E402
 from ivicl.network.model import IVNetwork  # noqa: E402
 from ivicl.network.regression import Arm, RegressionLayer  # noqa: E402
 from ivicl.prior import sharp_ends  # noqa: E402
@@ -27,7 +27,23 @@ def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.T
 
 def fit_of(x: torch.Tensor, outcome: torch.Tensor, weight: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
     arm = Arm(x, outcome, weight)
-    return arm.fit(arm.solver(penalty))[0]
+    return arm.fit(arm.solvers(penalty.view(1))[0])[0]
+
+
+def logistic_of(x: torch.Tensor, outcome: torch.Tensor, weight: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
+    arm = Arm(x, outcome, weight)
+    return arm.logistic(penalty, arm.solvers(2 * penalty.view(1))[0])
+
+
+def test_both_arms_as_one_batch_are_each_arm_alone() -> None:
+    x, outcome, weight = table()
+    arm = torch.stack([weight, 1 - weight], 2)
+    batch = Arm.both(x, outcome, arm)
+    fits = batch.fit(batch.solvers(torch.tensor([3.0], dtype=x.dtype))[0])[0]
+    for z in (0, 1):
+        alone = fit_of(x, outcome, arm[:, :, z], torch.tensor(3.0, dtype=x.dtype))
+        assert torch.allclose(fits[z], alone[0], rtol=0, atol=1e-12)
+    assert (fits[0] - fits[1]).abs().max() > 0.01
 
 
 def test_leave_one_out_is_refitting_without_the_row() -> None:
@@ -41,19 +57,19 @@ def test_leave_one_out_is_refitting_without_the_row() -> None:
     # Equal up to the pseudo-counts and the penalty floor, both of order 1/n.
     assert fits[0, row].tolist() == pytest.approx(refitted[0, row].tolist(), abs=0.01)
     inside = Arm(x, outcome, weight)
-    plain = inside.mean + inside.centred @ (inside.solver(penalty) @ inside.moment)
+    plain = inside.mean + inside.centred @ (inside.solvers(penalty.view(1))[0] @ inside.moment)
     assert (plain[0, row] - refitted[0, row]).abs().max() > 0.02  # the fit that includes the row is further off
 
 
 def test_logistic_leave_one_out_is_close_to_refitting() -> None:
     x, outcome, weight = table(n=80)
     penalty = torch.tensor(2.0, dtype=torch.float64)
-    fits = Arm(x, outcome, weight).logistic(penalty)
+    fits = logistic_of(x, outcome, weight, penalty)
     errors, naive = [], []
     for row in weight[0].nonzero().flatten().tolist()[:12]:
         fewer = weight.clone()
         fewer[0, row] = 0
-        refitted = Arm(x, outcome, fewer).logistic(penalty)[0, row]
+        refitted = logistic_of(x, outcome, fewer, penalty)[0, row]
         errors.append((fits[0, row] - refitted).abs().max().item())
         own = weight.clone()
         own[0, row] = 0
@@ -84,13 +100,14 @@ def test_fits_of_noise_shrink_to_the_means() -> None:
 
 
 @pytest.mark.parametrize("condition", [1e1, 1e4, 1e6])
-def test_inverse_by_matmuls(condition: float) -> None:
+@pytest.mark.parametrize("size", [64, 80, 128])
+def test_inverse_by_matmuls(size: int, condition: float) -> None:
     g = torch.Generator().manual_seed(0)
-    basis, _ = torch.linalg.qr(torch.randn(3, 32, 32, generator=g, dtype=torch.float64))
-    values = torch.logspace(0, float(np.log10(condition)), 32, dtype=torch.float64)
+    basis, _ = torch.linalg.qr(torch.randn(3, size, size, generator=g, dtype=torch.float64))
+    values = torch.logspace(0, float(np.log10(condition)), size, dtype=torch.float64)
     matrix = basis @ torch.diag(values) @ basis.transpose(1, 2)
-    found = newton_schulz_inverse(matrix, torch.ones(3, 1, 1, dtype=torch.float64))
-    assert (found @ matrix - torch.eye(32)).abs().max() < 1e-6
+    found = block_inverse(matrix, torch.ones(3, 1, 1, dtype=torch.float64))
+    assert (found @ matrix - torch.eye(size)).abs().max() < 1e-6
 
 
 def test_gradient_of_the_inverse() -> None:

@@ -34,21 +34,25 @@ def divergence(truth: Tensor, law: Tensor) -> float:
     return float((truth * (truth.log() - to_simplex(law).log())).sum(-1).mean())
 
 
+def solver(arm: Arm, penalty: Tensor) -> Tensor:
+    return arm.solvers(penalty.view(1))[0]
+
+
 def stacked(layer: RegressionLayer, ridges: tuple[float, ...], logistic: tuple[float, ...], leaky: bool = False) -> Fit:
     """Average by leave-one-out likelihood of means, linear ridges, ridges and logistic fits on ReLU features."""
 
     def fit(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
         plain = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
         penalties = torch.tensor(LINEAR).exp()
-        solved = [a.solver(penalties[0]) for a in plain]
+        solved = [solver(a, penalties[0]) for a in plain]
         found = [a.fit(s)[0] if leaky else a.directions(s) for a, s in zip(plain, solved, strict=True)]
         directions = _standardised(torch.cat(found, 2), arm.sum(-1, keepdim=True))
         hinges = torch.relu(torch.cat([x, directions], 2) @ layer.weight + layer.bias)
         bent = [Arm(hinges, outcome, arm[:, :, z]) for z in (0, 1)]
         candidates = [torch.stack([a.means() for a in plain], 2)]
-        candidates += [torch.stack([a.fit(a.solver(p))[0] for a in plain], 2) for p in penalties]
-        candidates += [torch.stack([a.fit(a.solver(p))[0] for a in bent], 2) for p in torch.tensor(ridges).exp()]
-        candidates += [torch.stack([a.logistic(torch.tensor(p)) for a in bent], 2) for p in logistic]
+        candidates += [torch.stack([a.fit(solver(a, p))[0] for a in plain], 2) for p in penalties]
+        candidates += [torch.stack([a.fit(solver(a, p))[0] for a in bent], 2) for p in torch.tensor(ridges).exp()]
+        candidates += [torch.stack([a.logistic(torch.tensor(p), solver(a, torch.tensor(2 * p))) for a in bent], 2) for p in logistic]
         stack = to_simplex(torch.stack(candidates, 3))
         score = (stack * outcome.unsqueeze(2).unsqueeze(2)).sum(-1).clamp(min=0.0015).log()
         share = (TEMPER * (score * arm.unsqueeze(-1)).sum((1, 2))).softmax(-1)
@@ -63,7 +67,7 @@ def means(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
 
 def linear(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
     arms = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
-    return torch.stack([a.fit(a.solver(torch.tensor(20.0)))[0] for a in arms], 2)
+    return torch.stack([a.fit(solver(a, torch.tensor(20.0)))[0] for a in arms], 2)
 
 
 @torch.no_grad()

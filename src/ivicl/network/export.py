@@ -37,6 +37,7 @@ def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
     import onnx
 
     model = _graph(rounded(network))
+    _share_constants(model)
     _store_half(model)
     record = {"schema": SCHEMA, "network": network.config.to_dict(), **record}
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
@@ -72,6 +73,30 @@ def _graph(network: IVNetwork) -> Any:
             opset_version=18, dynamo=False,
         )  # fmt: skip
     return onnx.load_from_string(buffer.getvalue())
+
+
+def _share_constants(model: Any) -> None:
+    """One initializer for all equal constants: a quarter of the nodes are constants, and each costs time to load."""
+    shared: dict[bytes, str] = {}
+    renamed: dict[str, str] = {}
+    kept = []
+    for node in model.graph.node:
+        if node.op_type != "Constant" or not node.attribute[0].HasField("t"):
+            kept.append(node)
+            continue
+        tensor = node.attribute[0].t
+        tensor.name = ""
+        key = tensor.SerializeToString(deterministic=True)
+        if key not in shared:
+            shared[key] = node.output[0]
+            model.graph.initializer.add().CopyFrom(tensor)
+            model.graph.initializer[-1].name = node.output[0]
+        renamed[node.output[0]] = shared[key]
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    for node in model.graph.node:
+        for place, name in enumerate(node.input):
+            node.input[place] = renamed.get(name, name)
 
 
 def _store_half(model: Any) -> None:

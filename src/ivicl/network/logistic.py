@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 STEPS = 10
 
 
-def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, steps: int = STEPS) -> Tensor:
-    """Probabilities (B,N,4) at all rows of the table, leave-one-out at the arm's own rows."""
+def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = STEPS) -> Tensor:
+    """Probabilities (B,N,4) at all rows of the table, leave-one-out at the arm's own rows.
+
+    `preconditioner` (B,F,F) is the inverse of half the Gram matrix plus the penalty.
+    """
     base = arm.mean.log()
     weighted = (arm.centred * arm.weight).transpose(1, 2)
-    preconditioner = inverse(0.5 * arm.gram, penalty + floor)
     slope = older_slope = torch.zeros_like(arm.moment)
     shift = older_shift = torch.zeros_like(arm.mean)
     for step in range(steps):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions
+from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions, checked_covers, credible_interval
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.large import MAX_ROWS, MAX_ROWS_PER_THRESHOLD, sample_sentence, seconds, shrink
@@ -39,7 +39,8 @@ class Question:
 
 
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Its own options: `model`, a path; `max_rows`, how many distinct rows pass before people are sampled."""
+    """Its own options: `model`, a path; `max_rows`, how many distinct rows pass before people are sampled; `covers`, what
+    the interval is to hold: the identified "set", or the "effect" (the paper's interval)."""
     model = model_of(options)
     question = pose(data, options, model)
     rows = sum(table.rows for table in question.tables if table.varies)
@@ -54,7 +55,9 @@ def model_of(options: MethodOptions) -> Model:
 
 
 def checked_extra(options: MethodOptions) -> dict[str, Any]:
-    extra = options.take_extra("ivicl", model=None, max_rows=None)
+    extra = options.take_extra("ivicl", model=None, max_rows=None, covers=None)
+    if extra["covers"] is not None:
+        checked_covers(extra["covers"])
     if extra["model"] is not None and not isinstance(extra["model"], str | os.PathLike):
         raise InputError(f"model must be the path of a model file, but is {extra['model']!r}.")
     rows = extra["max_rows"]
@@ -125,7 +128,10 @@ def settle(data: IVData, options: MethodOptions, question: Question, posteriors:
     else:
         effect, identified = average_draws(effects, ends)
     effect, identified = effect.scaled(span), identified.scaled(span)
-    lower, upper = effect.interval(options.alpha)
+    # Independent errors are an assumption about the effect; the ends always add by quantiles.
+    usual = "effect" if options.combine == "independent" and not data.binary else "set"
+    covers = checked_extra(options)["covers"] or usual
+    lower, upper = credible_interval(effect, identified, options.alpha, covers)
     parts = width_parts(identified, options.alpha)
     details = question.details | {
         "width": {
@@ -136,7 +142,7 @@ def settle(data: IVData, options: MethodOptions, question: Question, posteriors:
         }
     }
     return MethodBounds(
-        lower, upper, posterior=effect, identified_set=identified, warnings=question.warnings, details=details
+        lower, upper, effect, identified, covers, warnings=question.warnings, details=details
     )
 
 

@@ -29,7 +29,7 @@ DIRECTIONS = 8
 
 
 class Arm:
-    """The rows of one arm: centred features, their Gram matrix and cross moments."""
+    """The rows of one arm, or of several as one batch: centred features, their Gram matrix and cross moments."""
 
     def __init__(self, features: Tensor, outcome: Tensor, weight: Tensor) -> None:
         self.outcome, self.weight = outcome, weight.unsqueeze(-1)
@@ -43,8 +43,15 @@ class Arm:
         self.moment = weighted @ (outcome - self.mean)
         self.eigenvalue = (weighted.transpose(1, 2) * self.centred).sum((1, 2)) / features.shape[-1]
 
-    def solver(self, penalty: Tensor) -> Tensor:
-        return inverse(self.gram, penalty + RELATIVE_FLOOR * self.eigenvalue)
+    @staticmethod
+    def both(features: Tensor, outcome: Tensor, arm: Tensor) -> Arm:
+        """Both arms of each table, (B,N,.) -> a batch of 2B: one pass through the graph instead of two."""
+        tables = (part.unsqueeze(1).expand(-1, 2, -1, -1).flatten(0, 1) for part in (features, outcome))
+        return Arm(*tables, arm.transpose(1, 2).flatten(0, 1))
+
+    def solvers(self, penalties: Tensor) -> Tensor:
+        """(C,B,F,F) inverses of the Gram matrix under penalties (C,)."""
+        return inverse(self.gram, penalties.unsqueeze(1) + RELATIVE_FLOOR * self.eigenvalue)
 
     def fit(self, solver: Tensor) -> tuple[Tensor, Tensor]:
         """Fits (B,N,4), leave-one-out at the arm's own rows, and leverages (B,N)."""
@@ -52,9 +59,9 @@ class Arm:
         leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + 1 / (self.size + 4 * PSEUDO_COUNT)
         return self._without_self(fit, leverage), leverage.flatten(1)
 
-    def logistic(self, penalty: Tensor) -> Tensor:
-        """Logistic fits (B,N,4), leave-one-out at the arm's own rows."""
-        return logistic_fit(self, penalty, RELATIVE_FLOOR * self.eigenvalue)
+    def logistic(self, penalty: Tensor, solver: Tensor) -> Tensor:
+        """Logistic fits (B,N,4), leave-one-out at the arm's own rows; `solver` is that of twice the penalty."""
+        return logistic_fit(self, penalty, RELATIVE_FLOOR * self.eigenvalue, 2 * solver)
 
     def means(self) -> Tensor:
         """The arm's means at every row, leave-one-out at its own rows."""
@@ -105,22 +112,16 @@ class RegressionLayer(nn.Module):
             # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
             x, outcome, arm = x.double(), outcome.double(), arm.double()
             weight, bias, linear, penalty = weight.double(), bias.double(), linear.double(), penalty.double()
-        plain = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
-        solvers = [[a.solver(value) for a in plain] for value in linear]
-        found = torch.cat([a.directions(solver) for a, solver in zip(plain, solvers[0], strict=True)], 2)
-        directions = _standardised(found, arm.sum(-1, keepdim=True))
+        plain = Arm.both(x, outcome, arm)
+        stiff = plain.solvers(linear)
+        directions = _standardised(_per_table(plain.directions(stiff[0])).flatten(2), arm.sum(-1, keepdim=True))
         hinges = nn.functional.relu(torch.cat([x, directions], 2) @ weight + bias)
-        bent = [Arm(hinges, outcome, arm[:, :, z]) for z in (0, 1)]
-        candidates, leverages = [torch.stack([a.means() for a in plain], 2)], []
-        solvers_bent = [[a.solver(value) for a in bent] for value in penalty]
-        for arms, pairs in ((plain, solvers), (bent, solvers_bent)):
-            for pair in pairs:
-                fits = [a.fit(solver) for a, solver in zip(arms, pair, strict=True)]
-                candidates.append(torch.stack([f for f, _ in fits], 2))
-                leverages.append(torch.stack([h for _, h in fits], 2))
+        bent = Arm.both(hinges, outcome, arm)
         logistic = self.log_logistic.exp().to(x.dtype)
-        candidates.append(torch.stack([a.logistic(logistic) for a in bent], 2))
-        stack = to_simplex(torch.stack(candidates, 3))  # (B,N,2,C,4)
+        *flexible, sharp = bent.solvers(torch.cat([penalty, 2 * logistic.view(1)]))
+        fits = [plain.fit(solver) for solver in stiff] + [bent.fit(solver) for solver in flexible]
+        candidates = [plain.means(), *(fit for fit, _ in fits), bent.logistic(logistic, sharp)]
+        stack = _per_table(to_simplex(torch.stack(candidates, 2)))  # (B,N,2,C,4)
         law = self._averaged(stack, outcome, arm)
         bent_fit, sharp_fit = stack[:, :, :, len(linear) + 1], stack[:, :, :, -1].log()
         parts = [
@@ -128,7 +129,7 @@ class RegressionLayer(nn.Module):
             law.log().flatten(2),
             bent_fit.flatten(2),
             sharp_fit.flatten(2),
-            leverages[-1].clamp(max=1),
+            _per_table(fits[-1][1]).clamp(max=1),
         ]
         return torch.cat(parts, 2).float(), law.float()
 
@@ -138,6 +139,11 @@ class RegressionLayer(nn.Module):
         total = (likelihood * arm.unsqueeze(-1)).sum((1, 2))
         share = (self.log_temper.exp().to(total.dtype) * total).softmax(-1)
         return (stack * share.unsqueeze(1).unsqueeze(1).unsqueeze(-1)).sum(3)
+
+
+def _per_table(values: Tensor) -> Tensor:
+    """(2B,N,...) of both arms -> (B,N,2,...)."""
+    return values.reshape(-1, 2, *values.shape[1:]).transpose(1, 2)
 
 
 def _standardised(values: Tensor, weight: Tensor) -> Tensor:
