@@ -24,12 +24,41 @@ class IdentifiedSet:
         lower, upper = self.lower.scaled(factor), self.upper.scaled(factor)
         return IdentifiedSet(lower, upper) if factor > 0 else IdentifiedSet(upper, lower)
 
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set with 1 - alpha."""
+        lower, upper = float(self.lower.quantile(alpha / 2)), float(self.upper.quantile(1 - alpha / 2))
+        # The two posteriors are marginal, so that at large alpha the lower one may lie above the upper one.
+        middle = (lower + upper) / 2
+        return min(lower, middle), max(upper, middle)
+
     def to_dict(self) -> dict[str, Any]:
         return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> IdentifiedSet:
         return cls(BinnedPosterior.from_dict(saved["lower"]), BinnedPosterior.from_dict(saved["upper"]))
+
+
+COVERS = ("set", "effect")
+"""What an interval is meant to hold: the whole identified set, or the effect."""
+
+
+def credible_interval(
+    posterior: BinnedPosterior, ends: IdentifiedSet | None, alpha: float, covers: str
+) -> tuple[float, float]:
+    """The interval of credibility 1 - alpha for what it is to cover.
+
+    Quantiles of the effect are shorter, and lie inside the identified set where the prior finds its ends unlikely.
+    """
+    if covers == "effect" or ends is None:
+        return posterior.interval(alpha)
+    return ends.interval(alpha)
+
+
+def checked_covers(value: Any) -> str:
+    if value not in COVERS:
+        raise InputError(f"covers must be 'set' or 'effect', but is {value!r}.")
+    return value
 
 
 @dataclass(frozen=True)
@@ -42,6 +71,8 @@ class MethodBounds:
     posterior: BinnedPosterior | None = None
     """Of the effect, for Bayesian methods."""
     identified_set: IdentifiedSet | None = None
+    covers: str = "effect"
+    """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     estimand: str = "ATE"
     """"ATE", or "LATE" for the effect among compliers."""
     warnings: tuple[str, ...] = ()

@@ -24,7 +24,8 @@ class IVBounds:
     never claims more than they do; "independent" lets their errors cancel, which gives an interval two to four times
     narrower that may cover the effect but not the identified set; "randomised" replaces Y by 1{U <= Y}, which rounds
     nothing and adds a little noise. Further keywords are options of the chosen method, as in
-    `IVBounds(method="balke-pearl", within="covariates")`.
+    `IVBounds(method="balke-pearl", within="covariates")`. The interval of "ivicl" and "exact" is meant to hold the whole
+    identified set; `covers="effect"` gives the paper's, the quantiles of the effect's posterior.
 
     Examples:
         >>> res = IVBounds(method="manski").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
@@ -169,6 +170,7 @@ def make_result(method: str, found: MethodBounds, data: IVData, options: MethodO
         binary=data.binary,
         posterior=found.posterior,
         identified_set=found.identified_set,
+        covers=found.covers,
         diagnostics=json_safe(diagnose(data)),
         warnings=found.warnings,
         notes=tuple(data.report.notes),

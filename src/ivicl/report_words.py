@@ -134,7 +134,7 @@ def methods_paragraph(result: BoundsResult) -> str:
     text += "). "
     if result.method == "ivicl" and result.model:
         text += (
-            "Bounds are quantiles of the posterior distribution of the effect, computed by a pretrained "
+            f"Bounds are {_quantiles(result)}, computed by a pretrained "
             f"in-context network (ivicl {result.version}, model {result.model['name']}, sha256 "
             f"{result.model['sha256'][:12]}) that was trained on simulated instrumental-variable studies; "
         )
@@ -153,6 +153,15 @@ def methods_paragraph(result: BoundsResult) -> str:
                 f"Rounding moves the effect by at most {rounded(result.details['thresholds']['slack'], result.width)}. "
             )
     return text + "No assumption was made on defiers or on the homogeneity of effects."
+
+
+def _quantiles(result: BoundsResult) -> str:
+    if result.covers == "set":
+        return (
+            f"the {50 * result.alpha:g} % quantile of the lower and the {100 - 50 * result.alpha:g} % quantile of the "
+            "upper end of the identified set, from their posterior distributions"
+        )
+    return "quantiles of the posterior distribution of the effect"
 
 
 def _kind(result: BoundsResult) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ivicl import result_tables
-from ivicl.bounds import IdentifiedSet
+from ivicl.bounds import IdentifiedSet, credible_interval
 from ivicl.errors import InputError
 from ivicl.posterior import BinnedPosterior
 from ivicl.version import __version__
@@ -55,6 +55,8 @@ class BoundsResult:
     """Of the effect, in outcome units. However large n is, it depends on the prior."""
     identified_set: IdentifiedSet | None = None
     """Posteriors of the two ends of the identified set; these settle on the truth as n grows."""
+    covers: str = "effect"
+    """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     diagnostics: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -77,10 +79,11 @@ class BoundsResult:
         return self._needed_posterior("a probability").prob_positive
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """The interval of credibility 1 - alpha, from the posterior."""
+        """The interval of credibility 1 - alpha, for what `lower` and `upper` cover; see also `posterior.interval`."""
         if not 0 < alpha < 1:
             raise InputError(f"alpha must lie between 0 and 1, but is {alpha}.")
-        return self._needed_posterior("an interval at another level").interval(alpha)
+        posterior = self._needed_posterior("an interval at another level")
+        return credible_interval(posterior, self.identified_set, alpha, self.covers)
 
     def _needed_posterior(self, what: str) -> BinnedPosterior:
         if self.posterior is None:
@@ -132,6 +135,7 @@ class BoundsResult:
             "binary": self.binary,
             "posterior": self.posterior.to_dict() if self.posterior else None,
             "identified_set": self.identified_set.to_dict() if self.identified_set else None,
+            "covers": self.covers,
             "diagnostics": self.diagnostics,
             "warnings": list(self.warnings),
             "notes": list(self.notes),

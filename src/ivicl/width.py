@@ -41,9 +41,7 @@ class WidthParts:
 
 def width_parts(ends: IdentifiedSet, alpha: float) -> WidthParts:
     """From the posteriors of the two ends: their distance is not identified, their spread is not enough data."""
-    lower, upper = float(ends.lower.quantile(alpha / 2)), float(ends.upper.quantile(1 - alpha / 2))
-    # The two posteriors are marginal, so that with few people the lower one may lie above the upper one.
-    upper = max(lower, upper)
+    lower, upper = ends.interval(alpha)
     not_identified = min(max(ends.upper.mean - ends.lower.mean, 0.0), upper - lower)
     return WidthParts(lower, upper, not_identified, upper - lower - not_identified)
 

@@ -35,7 +35,7 @@ class ComparedRow:
         base, _, options = self.method.partition("@")
         name = METHOD_NAMES.get(base, base)
         if is_network(self.method):
-            name += f" ({options or 'comonotone'})"
+            name += f" ({options.replace('@', ', ') or 'default'})"
         elif options:
             name += f" ({options})"
         return name

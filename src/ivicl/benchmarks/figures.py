@@ -14,6 +14,7 @@ from ivicl.benchmarks.paper_tables import METHOD_NAMES
 
 COLOURS = {
     "ivicl": "#dc267f",
+    "ivicl@effect": "#f4a3c4",
     "ivicl@independent": "#fe6100",
     "exact": "#1b1b1b",
     "balke-pearl": "#648fff",

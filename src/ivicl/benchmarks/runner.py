@@ -22,6 +22,7 @@ import polars as pl
 from ivicl.benchmarks import catalog
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.benchmarks.store import Run, RunStore
+from ivicl.bounds import COVERS
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.estimator import COMBINATIONS, IVBounds
@@ -36,7 +37,7 @@ WARM_UP_ROWS = 256
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method with its options, written name[@option...]: ivicl@independent, levis@form=smooth, exact@alpha=0.1."""
+    """A method with its options, written name[@option...]: ivicl@effect, levis@form=smooth, exact@alpha=0.1."""
 
     text: str
     name: str
@@ -54,12 +55,14 @@ class MethodSpec:
             key, _, value = part.partition("=")
             if not value and key in COMBINATIONS:
                 combine = key
+            elif not value and key in COVERS:
+                options["covers"] = key
             elif key == "alpha" and _number(value) is not None:
                 alpha = float(value)
             elif value:
                 options[key] = value if _number(value) is None else _number(value)
             else:
-                raise InputError(f"'{part}' in '{text}' is neither a combination nor option=value.")
+                raise InputError(f"'{part}' in '{text}' is neither a combination, nor what to cover, nor option=value.")
         return cls(text, name, alpha, combine, options)
 
     def estimator(self, model: str = "") -> IVBounds:
@@ -102,11 +105,11 @@ def is_network(method: str) -> bool:
 
 
 def expand_methods(methods: Iterable[str]) -> tuple[str, ...]:
-    """The network under both combinations when it is asked for by its bare name; order kept, repeats dropped."""
+    """The network's bare name stands for three rows: our interval, and the paper's under both combinations."""
     wanted: list[str] = []
     for method in methods:
         MethodSpec.parse(method)
-        wanted += [method, "ivicl@independent"] if method == "ivicl" else [method]
+        wanted += [method, "ivicl@effect", "ivicl@independent"] if method == "ivicl" else [method]
     return tuple(dict.fromkeys(wanted))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions
+from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions, checked_covers, credible_interval
 from ivicl.classical.balke_pearl import sharp_ends
 from ivicl.classical.strata_chains import StrataChains
 from ivicl.data import IVData
@@ -205,14 +205,15 @@ class _progress_bar:
 
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
     """`method="exact"`: for a binary outcome, without covariates."""
-    extra = options.take_extra("exact", gamma=0.1, n_chains=512, n_draws=150_000, tolerance=0.0006)
+    extra = options.take_extra("exact", gamma=0.1, n_chains=512, n_draws=150_000, tolerance=0.0006, covers="set")
+    covers = checked_covers(extra.pop("covers"))
     if not data.binary:
         raise InputError("method 'exact' needs a binary outcome, but the outcome has more than two values.")
     found = exact_posteriors(
         data.counts()[None], rng=np.random.default_rng(options.random_state), progress=options.progress, **extra
     )
-    posterior = found.posterior()
-    lower, upper = posterior.interval(options.alpha)
+    posterior, ends = found.posterior(), found.identified_set()
+    lower, upper = credible_interval(posterior, ends, options.alpha, covers)
     warnings = []
     if data.covariates:
         warnings.append("method 'exact' does not use covariates.")
@@ -228,4 +229,4 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
         "quantile_se": found.quantile_se[0].tolist(),
         "n_states": found.n_states,
     }
-    return MethodBounds(lower, upper, posterior, found.identified_set(), warnings=tuple(warnings), details=details)
+    return MethodBounds(lower, upper, posterior, ends, covers, warnings=tuple(warnings), details=details)

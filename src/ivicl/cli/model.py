@@ -22,7 +22,7 @@ def train(
     preset: Annotated[str, typer.Option(help="cpu or paper.")] = "cpu",
     resume: Annotated[Path | None, typer.Option(help="Folder of a run to go on with.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of a new run.")] = Path("runs/cpu"),
-    start: Annotated[Path | None, typer.Option("--from", help="Weights (safetensors) to start a new run from.")] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="Weights (safetensors) or a run to start a new run from.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="name=value, for any field; repeatable.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; 0 leaves it to torch.")] = 0,
     quiet: Annotated[bool, typer.Option(help="No progress bar.")] = False,
@@ -48,7 +48,7 @@ def train(
             )
         run = Run(TrainConfig.preset(preset).with_settings(settings or []), out)
         if start is not None:
-            run.start_from(load_weights(start)[0].state_dict())
+            run.start_from(Run.resume(start).average if start.is_dir() else load_weights(start)[0].state_dict())
     parameters = sum(p.numel() for p in run.network.parameters())
     typer.echo(f"{parameters:,} parameters; step {run.step} of {run.config.steps}; run in {run.folder}", err=True)
     run_training(run, progress=not quiet)
