@@ -31,6 +31,7 @@ VARIANTS: dict[str, list[str]] = {
     "no regression layer": ["network.regression=none"],
     "learned features in the regression layer": ["network.regression=learned"],
     "no anchored head": ["network.anchored_head=false"],
+    "no spikes at the corners": ["network.spikes=false"],
     "frozen summary path": ["summary_lr=0"],
     "summary path at full rate": ["summary_lr=1"],
     "AdamW for all": ["muon=false"],

@@ -9,6 +9,7 @@ import numpy as np
 from ivicl.data import IVData
 from ivicl.data_encoding import weighted_quantile
 from ivicl.scaling import standardise
+from ivicl.special import chi_squared_tail, expit
 
 MOST_ROWS = 50_000
 """Rows that the learner of P(Z=1 | X) sees; more would cost seconds and change nothing that is reported."""
@@ -68,9 +69,7 @@ def _omnibus(x: np.ndarray, z: np.ndarray, w: np.ndarray) -> float:
     spread = (w @ centred_z**2) / total
     if spread <= 0 or not used.any():
         return 1.0
-    from scipy.special import chdtrc  # here, so that a table of counts does not wait for scipy
-
-    return float(chdtrc(int(used.sum()), (projected**2 / values[used]).sum() / spread))
+    return chi_squared_tail(float((projected**2 / values[used]).sum() / spread), int(used.sum()))
 
 
 def varying(x: np.ndarray) -> np.ndarray:
@@ -94,8 +93,6 @@ def _standardised_rows(data: IVData) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, steps: int = 25) -> np.ndarray:
     """(N,) fitted P(Z=1 | x) by damped Newton steps; the intercept is not penalised."""
-    from scipy.special import expit
-
     features = np.column_stack([np.ones(len(x)), x])
     ridge = np.full(features.shape[1], penalty)
     ridge[0] = 1e-9 * w.sum()

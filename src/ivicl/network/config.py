@@ -44,6 +44,9 @@ class NetworkConfig:
     """Residual blocks of the summary path."""
     anchored_head: bool = True
     """Bins are also written on grids laid out from the plug-in ends; `False`: a linear head, as in the paper."""
+    spikes: bool = True
+    """Mass is also put where a posterior must have its spikes, and the summary path reads their shares (off only in
+    ablations)."""
     covariate_width: int = 256
     """Width of the pooled representation of the covariates that the head reads."""
     tie_ramp: float = 0.02

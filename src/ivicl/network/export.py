@@ -108,8 +108,10 @@ def _store_half(model: Any) -> None:
         if tensor.data_type != TensorProto.FLOAT:
             continue
         values = numpy_helper.to_array(tensor)
+        if values.size < HALF_FROM:
+            continue
         half = values.astype(np.float16)
-        if values.size < HALF_FROM or not np.array_equal(half.astype(np.float32), values):
+        if not np.array_equal(half.astype(np.float32), values):
             continue
         name = tensor.name
         tensor.CopyFrom(numpy_helper.from_array(half, name + "_half"))

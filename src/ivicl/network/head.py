@@ -56,7 +56,7 @@ def _plain(values: Tensor) -> Tensor:
 
 
 def write_bins(
-    effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors, spikes: Spikes
+    effect: Tensor, lower: Tensor, upper: Tensor, anchors: Anchors, spikes: Spikes | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Raw outputs of the maps below -> log probabilities (B,K) of the effect, and logits (B,K) of lower and upper."""
     # A unit below one bin cannot be seen at the bins' centres.
@@ -66,8 +66,10 @@ def write_bins(
     between = _relative(anchors.lower, (anchors.upper - anchors.lower).clamp(min=0.01), EFFECT_SPAN)
     plain, inner, left, right, share, shape = effect.split(EFFECT_PARTS, 1)
     smooth = _plain(plain) + read_grid(inner, between) + read_grid(left, at_lower) + read_grid(right, at_upper)
-    spiky = spread_mass(spikes, shape).clamp(min=1e-12)
-    effect = torch.lerp(smooth.softmax(1), spiky, share.sigmoid()).clamp(min=1e-30).log()
+    effect = smooth.softmax(1)
+    if spikes is not None:
+        effect = torch.lerp(effect, spread_mass(spikes, shape).clamp(min=1e-12), share.sigmoid())
+    effect = effect.clamp(min=1e-30).log()
     ends = []
     for raw, place in ((lower, at_lower), (upper, at_upper)):
         plain, near = raw.split([COARSE, END_GRID], 1)

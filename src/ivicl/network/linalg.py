@@ -40,8 +40,8 @@ def block_inverse(matrix: Tensor, smallest: Tensor) -> Tensor:
     size = int(matrix.shape[-1])
     matrix = matrix.double()
     bound = matrix.abs().sum(-1).amax(-1).unsqueeze(-1).unsqueeze(-1)
-    schedule = _schedule((smallest.double() / bound).float())
     eye = torch.eye(size, dtype=matrix.dtype, device=matrix.device)
+    schedule = _schedule((smallest.double() / bound).float(), eye[:BLOCK, :BLOCK].float())
     work = torch.cat([matrix / bound, eye.expand_as(matrix)], 2)
     for start in range(0, size, BLOCK):
         rows = slice(start, min(start + BLOCK, size))
@@ -50,8 +50,8 @@ def block_inverse(matrix: Tensor, smallest: Tensor) -> Tensor:
     return work[:, :, size:] / bound
 
 
-def _schedule(least: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Factors of the steps below for matrices with eigenvalues in [least, 1].
+def _schedule(least: Tensor, eye: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """Terms of the steps below for matrices with eigenvalues in [least, 1]: c (1 + l) I and c.
 
     The plain step X <- X (2 - A X) doubles the small eigenvalues s of A X; knowing that all lie in [l, 1], the step
     X <- c X (1 + l - A X) with c = 4 / (1 + l)^2 quadruples them and keeps them below 1.
@@ -59,20 +59,21 @@ def _schedule(least: Tensor) -> list[tuple[Tensor, Tensor]]:
     steps = []
     for _ in range(STEPS):
         factor = 4 / (1 + least).square()
-        steps.append((factor * (1 + least), factor))
+        steps.append((factor * (1 + least) * eye, factor))
         least = (factor * least).clamp(max=1)
     return steps
 
 
 def _newton_schulz(matrix: Tensor, schedule: list[tuple[Tensor, Tensor]], eye: Tensor) -> Tensor:
-    rough = matrix.float()
-    keep, take = schedule[0]
-    estimate = keep * eye.float() - take * rough
-    for keep, take in schedule[1:]:
-        estimate = keep * estimate - take * (estimate @ (rough @ estimate))
-    estimate = estimate.double()
+    rough, size = matrix.float(), int(matrix.shape[-1])
+    estimate = eye.float()
+    for step, (keep, take) in enumerate(schedule):
+        product = rough @ estimate if step else rough
+        # The last block may be smaller; where it is not, there is nothing to slice and no node in the graph.
+        estimate = estimate @ ((keep if size == BLOCK else keep[:, :size, :size]) - take * product)
+    estimate, twice = estimate.double(), 2 * eye
     for _ in range(REFINEMENTS):
-        estimate = 2 * estimate - estimate @ (matrix @ estimate)
+        estimate = estimate @ (twice - matrix @ estimate)
     return estimate
 
 

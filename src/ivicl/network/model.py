@@ -149,11 +149,13 @@ class IVNetwork(nn.Module):
         raw = self.summary_head(self.summary(counts, spikes))
         return _normalised(*self._written(raw, _count_anchors(counts), spikes))
 
-    def spikes_of(self, counts: Tensor) -> Spikes:
+    def spikes_of(self, counts: Tensor) -> Spikes | None:
         """Where a table without covariates would have its spikes."""
+        if not self.config.spikes:
+            return None
         return self.corners(smoothed_law(counts), counts.view(-1, 2, 4).sum(-1))
 
-    def _written(self, raw: Sequence[Tensor], anchors: Anchors, spikes: Spikes) -> Logits:
+    def _written(self, raw: Sequence[Tensor], anchors: Anchors, spikes: Spikes | None) -> Logits:
         effect, lower, upper = raw
         if not self.config.anchored_head:
             return effect, lower, upper

@@ -40,7 +40,7 @@ def sampling_scale(counts: Tensor) -> Tensor:
     return (0.25 / (arms + 2)).sum(-1, keepdim=True).sqrt()
 
 
-def features(counts: Tensor, spikes: Spikes) -> Tensor:
+def features(counts: Tensor, spikes: Spikes | None) -> Tensor:
     """(B,8) counts and the spikes they imply -> (B,FEATURES): what the MLP reads."""
     arms = counts.view(-1, 2, 4)
     size = arms.sum(-1)
@@ -49,6 +49,7 @@ def features(counts: Tensor, spikes: Spikes) -> Tensor:
     lower_terms, upper_terms = sharp_terms(law)
     lower, upper = ends_of(law)
     scale = math.log(1e4)
+    corners = counts.new_zeros(len(counts), COUNT) if spikes is None else 1 + spikes.log_share / -math.log(FLOOR)
     return torch.cat(
         [
             2 * frequency.flatten(1),
@@ -57,7 +58,7 @@ def features(counts: Tensor, spikes: Spikes) -> Tensor:
             lower_terms,
             upper_terms,
             torch.stack([lower, upper, upper - lower], 1),
-            1 + spikes.log_share / -math.log(FLOOR),
+            corners,
         ],
         1,
     )
@@ -87,7 +88,7 @@ class Summary(nn.Module):
         self.blocks = nn.ModuleList(Residual(width, 2 * width) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
 
-    def forward(self, counts: Tensor, spikes: Spikes) -> Tensor:
+    def forward(self, counts: Tensor, spikes: Spikes | None) -> Tensor:
         hidden = self.embed(features(counts, spikes))
         for block in self.blocks:
             hidden = block(hidden)
