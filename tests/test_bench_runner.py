@@ -34,7 +34,11 @@ def test_method_with_options() -> None:
 
 def test_the_network_is_run_under_both_combinations_but_not_where_they_agree() -> None:
     assert expand_methods(["ivicl", "late"]) == ("ivicl", "ivicl@effect", "ivicl@independent", "late")
-    assert {j.method for j in plan("jobs", ["weak"], range(2), ["ivicl"])} == {"ivicl", "ivicl@effect", "ivicl@independent"}
+    assert {j.method for j in plan("jobs", ["weak"], range(2), ["ivicl"])} == {
+        "ivicl",
+        "ivicl@effect",
+        "ivicl@independent",
+    }
     assert {j.method for j in plan("synthetic", ["default"], range(2), ["ivicl"])} == {"ivicl", "ivicl@effect"}
 
 
@@ -178,7 +182,12 @@ def test_calibration_reads_a_posterior_at_every_level() -> None:
 
 def test_sensitivity_sweeps_are_the_papers_at_ninety_per_cent() -> None:
     jobs = study_jobs("sensitivity", ["ivicl", "late"], 30)
-    assert {j.method for j in jobs} == {"ivicl@alpha=0.1", "ivicl@effect@alpha=0.1", "ivicl@independent@alpha=0.1", "late@alpha=0.1"}
+    assert {j.method for j in jobs} == {
+        "ivicl@alpha=0.1",
+        "ivicl@effect@alpha=0.1",
+        "ivicl@independent@alpha=0.1",
+        "late@alpha=0.1",
+    }
     cells = {tuple(j.setting.split("/")[1:]) for j in jobs}
     assert {("n=4096", "d=5"), ("n=256", "d=5"), ("n=1024", "d=32"), ("n=1024", "d=2")} <= cells and len(cells) == 10
     assert {j.seed for j in jobs} == set(range(1000, 1030))

@@ -1,4 +1,4 @@
-"""What training costs on this processor: bf16 against float32, tables a second at N = 512, and the growth of a step with N.
+"""What training costs here: bf16 against float32, tables a second at N = 512, and the growth of a step with N.
 
 Run, on an otherwise idle machine, with and without tcmalloc preloaded:
     python records/2026-11-15-cpu-speed/measure.py
@@ -16,8 +16,8 @@ import torch
 
 from ivicl.prior import generator_for, sample_counts, sample_rows
 from ivicl.training.config import TrainConfig
-from ivicl.training.losses import count_loss, table_loss
 from ivicl.training.loop import Run, native_bf16
+from ivicl.training.losses import count_loss, table_loss
 
 REPEATS = 5
 
@@ -48,7 +48,9 @@ def main() -> None:
     for n in (512, 1024, 2048, 4096, 8192):
         tables = max(1, 16_384 // n)
         batch = sample_rows(config.prior, generator_for(0, n), tables, n, 8)
-        took = seconds(lambda batch=batch: table_loss(network, batch, config.loss, generator_for(0, 1))["loss"].backward())
+        took = seconds(
+            lambda batch=batch: table_loss(network, batch, config.loss, generator_for(0, 1))["loss"].backward()
+        )
         times.append((n, took / tables))
         print(f"rows, N = {n}: {tables / took:.1f} tables a second")
     made = seconds(lambda: sample_rows(config.prior, generator_for(0, 2), 32, 512, 8))

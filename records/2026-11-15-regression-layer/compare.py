@@ -52,7 +52,10 @@ def stacked(layer: RegressionLayer, ridges: tuple[float, ...], logistic: tuple[f
         candidates = [torch.stack([a.means() for a in plain], 2)]
         candidates += [torch.stack([a.fit(solver(a, p))[0] for a in plain], 2) for p in penalties]
         candidates += [torch.stack([a.fit(solver(a, p))[0] for a in bent], 2) for p in torch.tensor(ridges).exp()]
-        candidates += [torch.stack([a.logistic(torch.tensor(p), solver(a, torch.tensor(2 * p))) for a in bent], 2) for p in logistic]
+        candidates += [
+            torch.stack([a.logistic(torch.tensor(p), solver(a, torch.tensor(2 * p))) for a in bent], 2)
+            for p in logistic
+        ]
         stack = to_simplex(torch.stack(candidates, 3))
         score = (stack * outcome.unsqueeze(2).unsqueeze(2)).sum(-1).clamp(min=0.0015).log()
         share = (TEMPER * (score * arm.unsqueeze(-1)).sum((1, 2))).softmax(-1)

@@ -24,7 +24,7 @@ class IVBounds:
     never claims more than they do; "independent" lets their errors cancel, which gives an interval two to four times
     narrower that may cover the effect but not the identified set; "randomised" replaces Y by 1{U <= Y}, which rounds
     nothing and adds a little noise. Further keywords are options of the chosen method, as in
-    `IVBounds(method="balke-pearl", within="covariates")`. The interval of "ivicl" and "exact" is meant to hold the whole
+    `IVBounds(method="balke-pearl", within="covariates")`. The interval of "ivicl" and "exact" is to hold the whole
     identified set; `covers="effect"` gives the paper's, the quantiles of the effect's posterior.
 
     Examples:

@@ -50,7 +50,8 @@ class MethodSpec:
         name, *parts = text.split("@")
         if name not in METHODS:
             raise InputError(f"'{name}' is not a method; they are {', '.join(METHODS)}.")
-        alpha, combine, options = DEFAULT_ALPHA.get(name, 0.01), "comonotone", {}
+        alpha, combine = DEFAULT_ALPHA.get(name, 0.01), "comonotone"
+        options: dict[str, Any] = {}
         for part in parts:
             key, _, value = part.partition("=")
             if not value and key in COMBINATIONS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,7 +22,9 @@ def train(
     preset: Annotated[str, typer.Option(help="cpu or paper.")] = "cpu",
     resume: Annotated[Path | None, typer.Option(help="Folder of a run to go on with.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of a new run.")] = Path("runs/cpu"),
-    start: Annotated[Path | None, typer.Option("--from", help="Weights (safetensors) or a run to start a new run from.")] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Weights (safetensors) or a run to start a new run from.")
+    ] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="name=value, for any field; repeatable.")] = None,
     threads: Annotated[int, typer.Option(help="Threads; 0 leaves it to torch.")] = 0,
     quiet: Annotated[bool, typer.Option(help="No progress bar.")] = False,
@@ -48,7 +50,12 @@ def train(
             )
         run = Run(TrainConfig.preset(preset).with_settings(settings or []), out)
         if start is not None:
-            run.start_from(Run.resume(start).average if start.is_dir() else load_weights(start)[0].state_dict())
+            if start.is_dir():
+                earlier = Run.resume(start)
+                run.start_from(earlier.average, earlier.record())
+            else:
+                network, record = load_weights(start)
+                run.start_from(network.state_dict(), record.get("training", {}))
     parameters = sum(p.numel() for p in run.network.parameters())
     typer.echo(f"{parameters:,} parameters; step {run.step} of {run.config.steps}; run in {run.folder}", err=True)
     run_training(run, progress=not quiet)
@@ -93,12 +100,7 @@ def export(
 
     state = Run.resume(run)
     network = state.averaged()
-    config = state.config.to_dict()
-    record = {
-        "prior": config.pop("prior"),
-        "training": {**{k: v for k, v in config.items() if k != "network"}, "step": state.step,
-                     "hours": round(state.seconds / 3600, 2), "tables": state.tables},
-    }  # fmt: skip
+    record: dict[str, Any] = {"prior": state.config.to_dict()["prior"], "training": state.record()}
     if card is not None:
         record["evaluation"] = json.loads(card.read_text())["card"]
     digest = write(network, out, record)
@@ -121,14 +123,15 @@ def model(
         typer.echo(json.dumps(record, indent=1))
         return
     training, network = record.get("training", {}), record["network"]
+    runs = [*training.get("before", []), training]
     rows = [
         ("name", record["name"]),
         ("sha256", record["sha256"]),
         ("attention", f"{network['attention']}, width {network['width']}, depth {network['depth']}"),
         ("prior", record.get("prior", {}).get("name", "unknown")),
-        ("steps", str(training.get("step", "unknown"))),
-        ("hours of training", str(training.get("hours", "unknown"))),
-        ("tables seen", ", ".join(f"{v:,} {k}" for k, v in training.get("tables", {}).items())),
+        ("runs", ", then ".join(f"{r['step']:,} steps in {r['hours']} h" for r in runs if "step" in r)),
+        ("hours of training", f"{sum(r.get('hours', 0) for r in runs):.2f}"),
+        ("tables seen", ", ".join(f"{sum(r['tables'][k] for r in runs):,} {k}" for k in training.get("tables", {}))),
         ("people", f"20 to {network['max_count']:,.0f} (trained range)"),
         ("covariates", f"0 to {network['max_features']}, strongest kept beyond"),
     ]

@@ -32,7 +32,7 @@ BLOCK = 32
 
 
 def block_inverse(matrix: Tensor, smallest: Tensor) -> Tensor:
-    """Inverse of symmetric matrices (B,F,F) with eigenvalues of at least `smallest` (B,1,1) > 0, by matmuls, in float64.
+    """Inverse of symmetric matrices (B,F,F) with eigenvalues of at least `smallest` (B,1,1) > 0, by matmuls, float64.
 
     ONNX has no solver. This is Gauss-Jordan elimination block by block. What it leaves of a positive matrix has no
     smaller and no larger eigenvalues, so that it needs no pivoting and one schedule of steps serves every block.

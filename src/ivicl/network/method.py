@@ -39,8 +39,9 @@ class Question:
 
 
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Its own options: `model`, a path; `max_rows`, how many distinct rows pass before people are sampled; `covers`, what
-    the interval is to hold: the identified "set", or the "effect" (the paper's interval)."""
+    """Its own options: `model`, a path; `max_rows`, how many distinct rows pass before people are sampled; `covers`,
+    what the interval holds: the identified "set", or the "effect" (the paper's interval).
+    """
     model = model_of(options)
     question = pose(data, options, model)
     rows = sum(table.rows for table in question.tables if table.varies)
@@ -141,9 +142,7 @@ def settle(data: IVData, options: MethodOptions, question: Question, posteriors:
             "not_enough_data": parts.not_enough_data,
         }
     }
-    return MethodBounds(
-        lower, upper, effect, identified, covers, warnings=question.warnings, details=details
-    )
+    return MethodBounds(lower, upper, effect, identified, covers, warnings=question.warnings, details=details)
 
 
 def _progress_bar(rows: int, wanted: bool) -> Any:

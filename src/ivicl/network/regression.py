@@ -46,8 +46,8 @@ class Arm:
     @staticmethod
     def both(features: Tensor, outcome: Tensor, arm: Tensor) -> Arm:
         """Both arms of each table, (B,N,.) -> a batch of 2B: one pass through the graph instead of two."""
-        tables = (part.unsqueeze(1).expand(-1, 2, -1, -1).flatten(0, 1) for part in (features, outcome))
-        return Arm(*tables, arm.transpose(1, 2).flatten(0, 1))
+        twice = [part.unsqueeze(1).expand(-1, 2, -1, -1).flatten(0, 1) for part in (features, outcome)]
+        return Arm(twice[0], twice[1], arm.transpose(1, 2).flatten(0, 1))
 
     def solvers(self, penalties: Tensor) -> Tensor:
         """(C,B,F,F) inverses of the Gram matrix under penalties (C,)."""

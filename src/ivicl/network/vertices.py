@@ -82,6 +82,11 @@ SPIKE_PARAMETERS = COUNT + 1 + LEVELS
 class CornerTable(nn.Module):
     """Constants on the network's device; nothing here is learnt."""
 
+    strata: Tensor
+    members: Tensor
+    effects: Tensor
+    owners: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         for name, values in corners()._asdict().items():

@@ -43,12 +43,20 @@ class Run:
         self.step = 0
         self.seconds = 0.0
         self.tables = {"counts": 0, "compressed": 0, "rows": 0}
+        self.before: list[dict[str, Any]] = []
+
+    def record(self) -> dict[str, Any]:
+        """What is kept of a run in the files it leaves: its settings, how far it came, and the runs it started from."""
+        settings = {name: value for name, value in self.config.to_dict().items() if name not in ("network", "prior")}
+        hours = round(self.seconds / 3600, 2)
+        return {**settings, "step": self.step, "hours": hours, "tables": self.tables, "before": self.before}
 
     def save(self) -> None:
         tensors: dict[str, Tensor] = {f"weights.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"average.{k}": v for k, v in self.average.items()}
         tensors |= {f"optimizer.{k}": v for k, v in self.optimizer.state.items()}
         meta = {"config": self.config.to_dict(), "step": self.step, "seconds": self.seconds, "tables": self.tables}
+        meta["before"] = self.before
         store.save(self.folder, tensors, meta)
 
     @staticmethod
@@ -59,12 +67,14 @@ class Run:
         run.average = _part(tensors, "average.")
         run.optimizer.state = _part(tensors, "optimizer.")
         run.step, run.seconds, run.tables = meta["step"], meta["seconds"], meta["tables"]
+        run.before = meta.get("before", [])
         return run
 
-    def start_from(self, weights: dict[str, Tensor]) -> None:
-        """Begin from shipped weights, with a fresh optimizer."""
+    def start_from(self, weights: dict[str, Tensor], record: dict[str, Any]) -> None:
+        """Begin from the weights of another run, with a fresh optimizer; `record` is what that run left."""
         self.network.load_state_dict(weights)
         self.average = {name: p.detach().clone() for name, p in weights.items()}
+        self.before = [*record.get("before", []), {name: v for name, v in record.items() if name != "before"}]
 
     def averaged(self) -> IVNetwork:
         """A network with the averaged weights: what is evaluated and shipped."""
