@@ -1,10 +1,3 @@
-"""The version, read from the installed package so that it is written down once."""
+"""The version, written down once: the build reads it from here. importlib.metadata would slow every cold command."""
 
-from __future__ import annotations
-
-from importlib.metadata import PackageNotFoundError, version
-
-try:
-    __version__ = version("ivicl")
-except PackageNotFoundError:  # a source tree on the path, not installed
-    __version__ = "0+unknown"
+__version__ = "0.1.0"
