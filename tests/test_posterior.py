@@ -112,3 +112,10 @@ def test_impossible_posteriors_are_refused(edges, probabilities, message):
         BinnedPosterior(np.array(edges, float), np.array(probabilities, float))
     with pytest.raises(InputError, match="between 0 and 1"):
         binned_normal(0, 0.1).quantile(1.5)
+
+
+def test_moments_at_the_largest_scales():
+    small = binned_normal(0.1, 0.08)
+    for factor in (1e200, 8e307):
+        large = small.scaled(factor)
+        assert large.mean / factor == pytest.approx(small.mean) and large.sd / factor == pytest.approx(small.sd)

@@ -86,12 +86,15 @@ class BinnedPosterior:
 
     @property
     def sd(self) -> float:
-        widths = np.diff(self.edges)
-        return float(np.sqrt(self.probabilities @ ((self._middles - self.mean) ** 2 + widths**2 / 12)))
+        # In units of the largest edge: squares of 1e200 overflow.
+        unit = max(float(np.abs(self.edges).max()), 1e-300)
+        distances, widths = (self._middles - self.mean) / unit, np.diff(self.edges / unit)
+        return unit * float(np.sqrt(self.probabilities @ (distances**2 + widths**2 / 12)))
 
     @property
     def _middles(self) -> np.ndarray:
-        return (self.edges[1:] + self.edges[:-1]) / 2
+        # Halved first: edges of 1e308 must not overflow.
+        return 0.5 * self.edges[1:] + 0.5 * self.edges[:-1]
 
     @property
     def prob_positive(self) -> float:
