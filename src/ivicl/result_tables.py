@@ -30,7 +30,7 @@ def interval(lower: float, upper: float) -> str:
 def level(result: BoundsResult) -> str:
     """What kind of interval it is, in a few words."""
     if result.posterior is not None:
-        what = ", for the whole identified set" if result.covers == "set" else ""
+        what = " for the set" if result.covers == "set" else ""
         return f"{100 * (1 - result.alpha):g} % credible{what}"
     if result.details.get("sampling_error", True):
         return f"{100 * (1 - result.alpha):g} % confidence"

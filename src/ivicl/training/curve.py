@@ -27,7 +27,7 @@ def draw_curve(folder: Path) -> Path:
             hours, values = _series(checks, kind)
             axis.plot(hours, values, "o-", ms=3, color=colour, lw=1, label=f"{kind}, validation")
         axis.set(xlabel="hours", title=title)
-        axis.legend(fontsize=7, frameon=False)
+        axis.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
         axis.spines[["top", "right"]].set_visible(False)
     path = folder / "loss.png"
     figure.savefig(path, dpi=130)
