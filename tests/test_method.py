@@ -66,7 +66,7 @@ def test_rows_that_differ_in_the_outcome_alone_are_merged_and_change_nothing(sta
     ]
     long = predict_tables(stand_in, tables)
     lengths = res.details["thresholds"]["lengths"]
-    expected = sum(s * float(long.of("effect", k).quantile(0.005)) for k, s in enumerate(lengths))
+    expected = sum(s * float(long.of("lower", k).quantile(0.005)) for k, s in enumerate(lengths))
     assert res.lower == pytest.approx(expected, abs=0.02)
 
 

@@ -176,8 +176,7 @@ def levels(result: BoundsResult) -> Picture:
     if result.posterior is None:
         raise InputError(f"method '{result.method}' has no posterior, so it has one interval only.")
     alphas = np.concatenate([[0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 99)])
-    lower = result.posterior.quantile(alphas / 2)
-    upper = result.posterior.quantile(1 - alphas / 2)
+    lower, upper = np.array([result.interval(float(alpha)) for alpha in alphas]).T
     credibility = 100 * (1 - alphas)
     figure, axes = _axes()
     axes.fill_betweenx(credibility, lower, upper, color=SOFT, alpha=0.55, linewidth=0)

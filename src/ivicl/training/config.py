@@ -27,6 +27,9 @@ class TrainConfig:
     """Count tables a step in stage one."""
     mixed_count_batch: int = 512
     """Count tables a step in stage two, so that nothing is forgotten."""
+    small_share: float = 0.0
+    """Share of the count tables that have at most 2,000 people, beside those of the prior: the number of people is part
+    of the design, so that the posterior stays what it is, and small tables are the hard ones."""
     count_draws: int = 64
     """Exact posterior draws of the effect a count table is scored on."""
     compressed_batch: int = 64

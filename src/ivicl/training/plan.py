@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
 from ivicl.prior import CountBatch, TableBatch, generator_for, sample_compressed, sample_counts, sample_rows
 from ivicl.training.config import TrainConfig
+
+SMALL = 2000.0
+"""People in a small table, at most."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,25 @@ def make(config: TrainConfig, step: int, index: int, kind: str, share: float) ->
     batch: CountBatch | TableBatch
     if kind == "counts":
         size = config.count_batch if step < config.count_steps else config.mixed_count_batch
-        batch = sample_counts(config.prior, generator, size, n_draws=config.count_draws)
+        batch = count_tables(config, generator, size)
     elif kind == "compressed":
         batch = sample_compressed(config.prior, generator, config.compressed_batch)
     else:
         n, d = row_shape(config, step, generator)
         batch = sample_rows(config.prior, generator, max(1, config.row_tokens // n), n, d)
     return MicroBatch(kind, batch, share, generator)
+
+
+def count_tables(config: TrainConfig, generator: torch.Generator, size: int) -> CountBatch:
+    """Count tables of the prior, and among them the share of small ones that is asked for."""
+    small = round(config.small_share * size)
+    low, high = config.prior.population
+    parts = [sample_counts(config.prior, generator, size - small, n_draws=config.count_draws)]
+    if small:
+        fewer = config.prior.with_options(population=(low, min(SMALL, high)))
+        parts.append(sample_counts(fewer, generator, small, n_draws=config.count_draws))
+    names = [field.name for field in fields(CountBatch)]
+    return CountBatch(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
 
 
 def row_shape(config: TrainConfig, step: int, generator: torch.Generator) -> tuple[int, int]:
