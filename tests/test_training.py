@@ -29,7 +29,7 @@ TINY = [
     "network.depth=1", "network.summary_width=24", "network.summary_depth=1", "network.covariate_width=16",
     "network.max_features=4", "count_batch=32", "mixed_count_batch=16", "compressed_batch=4", "row_tokens=256",
     "rows=[16,32]", "long_rows=[16,64]", "covariates=[1,3]", "count_steps=3", "steps=8", "warmup=2",
-    "validate_every=1000",
+    "validate_every=1000", "summary_lr=0.2",
 ]  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_learning_rates_rise_hold_and_fall() -> None:
     assert plan.learning_rates(config, 0) == (pytest.approx(0.1), 0.0)
     assert plan.learning_rates(config, 40) == (1.0, 0.0)
     assert plan.learning_rates(config, 99)[0] == pytest.approx(config.summary_lr, abs=0.02)
-    assert plan.learning_rates(config, 150) == (pytest.approx(config.summary_lr), 1.0)
+    assert plan.learning_rates(config, 150) == (pytest.approx(config.summary_lr), config.rows_lr)
     assert max(plan.learning_rates(config, 299)) < 0.02
 
 

@@ -19,24 +19,24 @@ class TrainConfig:
 
     seed: int = 1
     """Seed of the weights and of all tables."""
-    count_steps: int = 4000
+    count_steps: int = 2800
     """Stage one: steps on count tables alone, which teach the shape of the posterior given the law, almost for free."""
-    steps: int = 12000
-    """All steps. After stage one each step takes count, compressed and row tables together."""
+    steps: int = 4700
+    """All steps. After stage one each step takes compressed and row tables (and count tables, if asked for)."""
     count_batch: int = 2048
     """Count tables a step in stage one."""
-    mixed_count_batch: int = 512
-    """Count tables a step in stage two, so that nothing is forgotten."""
+    mixed_count_batch: int = 0
+    """Count tables a step in stage two; of no use while the summary path is frozen."""
     small_share: float = 0.0
     """Share of the count tables that have at most 2,000 people, beside those of the prior: the number of people is part
     of the design, so that the posterior stays what it is, and small tables are the hard ones."""
     count_draws: int = 64
     """Exact posterior draws of the effect a count table is scored on."""
-    compressed_batch: int = 64
+    compressed_batch: int = 32
     """Compressed tables (a few discrete covariates, weighted rows, any population) a step in stage two."""
-    row_batches: int = 2
+    row_batches: int = 3
     """Micro-batches of row tables a step in stage two, each of one (N, D)."""
-    row_tokens: int = 16384
+    row_tokens: int = 8192
     """Rows in such a micro-batch: tables times rows is constant."""
     rows: tuple[int, int] = (32, 1024)
     """Range of N, log-uniform, until `long_from`."""
@@ -46,13 +46,15 @@ class TrainConfig:
     """Share of stage two after which tables are long."""
     covariates: tuple[int, int] = (1, 48)
     """Range of D; log-uniform."""
-    lr: float = 1e-3
-    """Peak learning rate."""
-    summary_lr: float = 0.2
-    """Learning rate of the summary path in stage two, as a share of the peak."""
-    warmup: int = 200
+    lr: float = 2e-3
+    """Peak learning rate of stage one."""
+    rows_lr: float = 0.4
+    """Peak learning rate of stage two, as a share of the first: its batches are small and noisy."""
+    summary_lr: float = 0.0
+    """Learning rate of the summary path in stage two, as a share of the first: 0 freezes it."""
+    warmup: int = 100
     """Steps of linear warm-up, in each stage."""
-    decay_from: float = 0.5
+    decay_from: float = 0.4
     """Share of a stage after which the learning rate falls linearly (to zero at the end of the run)."""
     muon: bool = True
     """Muon for matrices inside blocks; otherwise AdamW for all."""
@@ -60,7 +62,7 @@ class TrainConfig:
     """Decoupled weight decay of matrices."""
     clip: float = 1.0
     """Largest norm of the gradient."""
-    average: float = 0.999
+    average: float = 0.998
     """Decay of the weights' running average, which is what is evaluated and shipped."""
     orbit: bool = True
     """Score row tables on all 16 orbit labels, not on the one true effect."""
@@ -136,6 +138,10 @@ def _paper() -> TrainConfig:
         long_rows=(2048, 2048),
         covariates=(1, 64),
         lr=1e-4,
+        rows_lr=1.0,
+        average=0.999,
+        decay_from=0.5,
+        warmup=200,
         muon=False,
         weight_decay=0.05,
         orbit=False,

@@ -86,7 +86,7 @@ def learning_rates(config: TrainConfig, step: int) -> tuple[float, float]:
         # Stage one ends at the slow rate with which the summary path goes on in stage two.
         last = config.summary_lr if config.steps > counting else 0.0
         return _trapezoid(step, counting, config.warmup, config.decay_from, last), 0.0
-    main = _trapezoid(step - counting, mixed, config.warmup, config.decay_from, 0.0)
+    main = config.rows_lr * _trapezoid(step - counting, mixed, config.warmup, config.decay_from, 0.0)
     return config.summary_lr * _trapezoid(
         step - counting, mixed, 0 if counting else config.warmup, config.decay_from, 0.0
     ), main
