@@ -29,7 +29,7 @@ TINY = [
     "network.depth=1", "network.summary_width=24", "network.summary_depth=1", "network.covariate_width=16",
     "network.max_features=4", "count_batch=32", "mixed_count_batch=16", "compressed_batch=4", "row_tokens=256",
     "rows=[16,32]", "long_rows=[16,64]", "covariates=[1,3]", "count_steps=3", "steps=8", "warmup=2",
-    "validate_every=1000", "summary_lr=0.2",
+    "validate_every=1000", "summary_lr=0.2", "row_batches=2",
 ]  # fmt: skip
 
 
