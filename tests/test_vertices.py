@@ -13,21 +13,12 @@ from ivicl.network.summary import smoothed_law  # noqa: E402
 from ivicl.network.vertices import (  # noqa: E402
     COUNT,
     SPIKE_PARAMETERS,
-    STRATA,
     CornerTable,
     Spikes,
     corners,
     spread_mass,
 )
-
-
-def law_of(strata: np.ndarray) -> np.ndarray:
-    """(16,) shares of the strata -> (2,2,2) P(T=t, Y=y | Z=z)."""
-    law = np.zeros((2, 2, 2))
-    for share, stratum in zip(strata, STRATA, strict=True):
-        for z in (0, 1):
-            law[z, stratum[z], stratum[2 + stratum[z]]] += share
-    return law
+from ivicl.prior.strata import law_of  # noqa: E402
 
 
 def test_the_outermost_corners_are_the_ends_of_the_identified_set() -> None:
@@ -35,7 +26,7 @@ def test_the_outermost_corners_are_the_ends_of_the_identified_set() -> None:
     table = corners()
     for gamma in (0.1, 0.5, 2.0):
         for strata in rng.dirichlet(np.full(16, gamma), 20):
-            law = law_of(strata)
+            law = law_of(torch.tensor(strata)).numpy()
             p = law.ravel()[:7]
             negative = (table.strata @ p < -1e-12).astype(float)
             exists = table.members @ negative == 0

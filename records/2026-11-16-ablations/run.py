@@ -19,13 +19,15 @@ from pathlib import Path
 import torch
 
 from ivicl.training.config import TrainConfig
+from ivicl.training.journal import append_rows
 from ivicl.training.loop import Run, train_step
 from ivicl.training.validation import validate
 
 COUNTS = ["count_steps=300", "steps=300", "count_batch=512", "lr=0.002", "average=0.98", "warmup=30", "decay_from=0.4"]
 ROWS = [
     "count_steps=0", "steps=150", "mixed_count_batch=0", "compressed_batch=16", "row_batches=2", "row_tokens=4096",
-    "rows=[32,1024]", "long_from=1.1", "summary_lr=0.0", "rows_lr=1.0", "lr=0.0008", "average=0.96", "warmup=15", "decay_from=0.4",
+    "rows=[32,1024]", "long_from=1.1", "summary_lr=0.0", "rows_lr=1.0",
+    "lr=0.0008", "average=0.96", "warmup=15", "decay_from=0.4",
 ]  # fmt: skip
 VARIANTS: dict[str, dict[str, list[str]]] = {
     "counts": {
@@ -121,12 +123,7 @@ def main() -> None:
             if any((r["family"], r["variant"], r["seed"]) == key for r in done):
                 continue
             row = run(options.family, name, seed, options.start if options.family == "rows" else None)
-            fresh = not RESULTS.exists()
-            with RESULTS.open("a", newline="") as file:
-                writer = csv.DictWriter(file, FIELDS, extrasaction="ignore")
-                if fresh:
-                    writer.writeheader()
-                writer.writerow(row)
+            append_rows(RESULTS, [row], FIELDS)
             done.append({field: str(row.get(field, "nan")) for field in FIELDS})
             print(row, flush=True)
     print(f"\n{table(options.family, done)}")

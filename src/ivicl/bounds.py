@@ -28,7 +28,7 @@ class IdentifiedSet:
         """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set with 1 - alpha."""
         lower, upper = float(self.lower.quantile(alpha / 2)), float(self.upper.quantile(1 - alpha / 2))
         # The two posteriors are marginal, so that at large alpha the lower one may lie above the upper one.
-        middle = (lower + upper) / 2
+        middle = 0.5 * lower + 0.5 * upper
         return min(lower, middle), max(upper, middle)
 
     def to_dict(self) -> dict[str, Any]:

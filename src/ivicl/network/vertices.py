@@ -17,9 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.network.config import BINS
-
-STRATA = list(itertools.product((0, 1), repeat=4))
-"""(T if Z=0, T if Z=1, Y if T=0, Y if T=1)."""
+from ivicl.prior.strata import EFFECT, LAW
 
 
 class Corners(NamedTuple):
@@ -38,12 +36,7 @@ class Corners(NamedTuple):
 @cache
 def corners() -> Corners:
     """All bases of the linear programme, merged where they are the same function of p."""
-    incidence, effect = np.zeros((8, 16)), np.zeros(16)
-    for column, stratum in enumerate(STRATA):
-        effect[column] = stratum[3] - stratum[2]
-        for z in (0, 1):
-            t = stratum[z]
-            incidence[4 * z + 2 * t + stratum[2 + t], column] = 1
+    incidence, effect = LAW.numpy().T, EFFECT.numpy()
     bases = np.array(list(itertools.combinations(range(16), 7)))
     matrices = incidence[:7, bases].transpose(1, 0, 2)
     sound = np.abs(np.linalg.det(matrices)) > 0.5

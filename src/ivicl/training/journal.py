@@ -34,10 +34,10 @@ class Journal:
         self.rows.append({k: f"{v:.5g}" if isinstance(v, float) and k != "seconds" else v for k, v in row.items()})
 
     def note(self, row: dict[str, Any]) -> None:
-        _append(self.validation, [row], list(row))
+        append_rows(self.validation, [row], list(row))
 
     def flush(self) -> None:
-        _append(self.path, self.rows, list(LOG_FIELDS))
+        append_rows(self.path, self.rows, list(LOG_FIELDS))
         self.rows = []
 
     def draw(self) -> None:
@@ -51,10 +51,10 @@ def _truncate(path: Path, step: int) -> None:
         if lines:
             kept = [line for line in lines if int(line["step"]) <= step]
             path.unlink()
-            _append(path, kept, list(lines[0]))
+            append_rows(path, kept, list(lines[0]))
 
 
-def _append(path: Path, rows: list[dict[str, Any]], fields: list[str]) -> None:
+def append_rows(path: Path, rows: list[dict[str, Any]], fields: list[str]) -> None:
     new = not path.exists()
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, fields, extrasaction="ignore")
