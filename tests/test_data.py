@@ -35,6 +35,7 @@ def read(**changes) -> IVData:
 def test_every_kind_of_frame_gives_the_same_data():
     frames = {
         "polars": pl.DataFrame(BASE),
+        "polars 128-bit": pl.DataFrame(BASE).with_columns(pl.col(pl.Int64).cast(pl.Int128)),
         "lazy": pl.LazyFrame(BASE),
         "pandas": pd.DataFrame(BASE),
         "pandas nullable": pd.DataFrame(BASE).convert_dtypes(),

@@ -84,6 +84,9 @@ def attempt(frame, **options) -> IVData | None:
 @example(
     {"z": [0, 1], "t": [0, 1], "y": [1e308, -1e308], "x": [1e308, -1e308], "v": ["", "a"], "w": [1, 1]}, "drop", False
 )
+@example(
+    {"z": [0, 1], "t": [-(2**63) - 1, 0], "y": [2**64, 3], "x": [2**100, 1], "v": [0, 0], "w": [1, 1]}, "drop", False
+)
 def test_any_small_frame(columns, missing, weighted):
     options = {"missing": missing, "weights": "w" if weighted else None}
     attempt(columns, **options)

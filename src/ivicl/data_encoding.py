@@ -18,6 +18,8 @@ from ivicl.errors import InputError
 
 MAX_LEVELS = 20
 """A text covariate keeps this many levels; rarer ones are joined, so that an identifier cannot make 10,000 columns."""
+WIDER_THAN_NUMPY = ("Int128", "UInt128")
+"""Integers that polars makes of values beyond 64 bits and numpy cannot hold; they are read as Python's own."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def column_from_array(name: str, values: Any) -> Column:
 
 
 def _column_from_series(name: str, series: Any) -> Column:
-    if series.dtype.is_numeric() and not series.dtype.is_decimal():
+    if series.dtype.is_numeric() and not series.dtype.is_decimal() and str(series.dtype) not in WIDER_THAN_NUMPY:
         null = np.asarray(series.is_null().to_numpy(), dtype=bool)
         raw = series.to_numpy()
         if raw.dtype.kind in "iufb":
