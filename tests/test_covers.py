@@ -1,5 +1,7 @@
 """What the interval is for: the identified set by default, the effect on request."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,19 @@ def test_ends_that_cross_meet_in_the_middle():
 def test_other_words_are_refused(method):
     with pytest.raises(InputError, match="covers must be 'set' or 'effect', but is 'both'"):
         IVBounds(method=method, covers="both").fit_counts(CHOLESTYRAMINE)
+
+
+def test_each_method_says_what_its_interval_holds():
+    expected = {"balke-pearl": "set", "manski": "set", "sharp": "set", "late": "effect"}
+    assert {m: IVBounds(method=m).fit_counts(CHOLESTYRAMINE).covers for m in expected} == expected
+
+
+def test_posteriors_of_the_ends_alone_give_an_interval_at_any_level():
+    """As method bayes-bp has them: no posterior of the effect."""
+    res = IVBounds(method="balke-pearl").fit_counts(CHOLESTYRAMINE)
+    ends = IdentifiedSet(peak(-0.3), peak(0.4))
+    with pytest.raises(InputError, match="no posterior"):
+        res.interval(0.1)
+    bayesian = replace(res, identified_set=ends)
+    assert bayesian.interval(0.1) == ends.interval(0.1)
+    assert "99 % credible for the set" in bayesian.summary()

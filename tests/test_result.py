@@ -25,6 +25,7 @@ def with_posterior() -> BoundsResult:
         *posterior.interval(0.05),
         posterior,
         IdentifiedSet(lower, upper),
+        "effect",
         warnings=("beware of 5 % & more",),
         details={"model": {"name": "m", "sha256": "abc"}, "x": np.float64(1.5), "list": np.arange(2)},
     )

@@ -40,19 +40,10 @@ class IdentifiedSet:
 
 
 COVERS = ("set", "effect")
-"""What an interval is meant to hold: the whole identified set, or the effect."""
+"""What an interval is meant to hold: the whole identified set, or the effect.
 
-
-def credible_interval(
-    posterior: BinnedPosterior, ends: IdentifiedSet | None, alpha: float, covers: str
-) -> tuple[float, float]:
-    """The interval of credibility 1 - alpha for what it is to cover.
-
-    Quantiles of the effect are shorter, and lie inside the identified set where the prior finds its ends unlikely.
-    """
-    if covers == "effect" or ends is None:
-        return posterior.interval(alpha)
-    return ends.interval(alpha)
+Quantiles of the effect are shorter, and lie inside the identified set where the prior finds its ends unlikely.
+"""
 
 
 def checked_covers(value: Any) -> str:
@@ -71,7 +62,7 @@ class MethodBounds:
     posterior: BinnedPosterior | None = None
     """Of the effect, for Bayesian methods."""
     identified_set: IdentifiedSet | None = None
-    covers: str = "effect"
+    covers: str = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     estimand: str = "ATE"
     """"ATE", or "LATE" for the effect among compliers."""

@@ -13,6 +13,7 @@ from ivicl.data import IVData
 from ivicl.data_encoding import Column, numbers_from_text
 from ivicl.data_reading import read_frame, refuse_shared_columns
 from ivicl.errors import InputError, IVICLError
+from ivicl.progress import progress_bar
 from ivicl.registry import resolve
 from ivicl.width import width_parts
 
@@ -146,14 +147,9 @@ def _groups(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.ndarr
 
 def fit_many(estimator: IVBounds, df: Any, **arguments: Any) -> Any:
     """See `IVBounds.fit_many`."""
-    from contextlib import nullcontext
-
-    from ivicl.progress import progress_bar
-
     studies = split(df, **arguments)
-    bar = progress_bar("studies", len(studies)) if estimator.progress else nullcontext(lambda done: None)
     rows: list[dict[str, Any]] = []
-    with bar as advance:
+    with progress_bar("studies", len(studies), on=estimator.progress) as advance:
         for chunk in fit_studies(estimator, studies, range(len(studies))):
             rows += chunk
             advance(len(chunk))

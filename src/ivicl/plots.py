@@ -173,7 +173,7 @@ def _view(result: BoundsResult) -> tuple[float, float]:
 
 def levels(result: BoundsResult) -> Picture:
     """The interval against its credibility: how much of the conclusion hangs on the choice of alpha."""
-    if result.posterior is None:
+    if not result.is_credible:
         raise InputError(f"method '{result.method}' has no posterior, so it has one interval only.")
     alphas = np.concatenate([[0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 99)])
     lower, upper = np.array([result.interval(float(alpha)) for alpha in alphas]).T

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(label: str, total: int, start: int = 0) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much more is done."""
+def progress_bar(label: str, total: int, start: int = 0, on: bool = True) -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how much more is done; with `on=False` it shows nothing."""
+    if not on:
+        yield lambda done: None
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -165,7 +165,7 @@ def _quantiles(result: BoundsResult) -> str:
 
 
 def _kind(result: BoundsResult) -> str:
-    if result.posterior is not None:
+    if result.is_credible:
         return f"a {100 * (1 - result.alpha):g} % credible interval"
     if result.details.get("sampling_error", True):
         return f"a {100 * (1 - result.alpha):g} % confidence interval"

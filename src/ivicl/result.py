@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ivicl import result_tables
-from ivicl.bounds import IdentifiedSet, credible_interval
+from ivicl.bounds import IdentifiedSet
 from ivicl.errors import InputError
 from ivicl.posterior import BinnedPosterior
 from ivicl.version import __version__
@@ -55,7 +55,7 @@ class BoundsResult:
     """Of the effect, in outcome units. However large n is, it depends on the prior."""
     identified_set: IdentifiedSet | None = None
     """Posteriors of the two ends of the identified set; these settle on the truth as n grows."""
-    covers: str = "effect"
+    covers: str = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     diagnostics: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -82,8 +82,13 @@ class BoundsResult:
         """The interval of credibility 1 - alpha, for what `lower` and `upper` cover; see also `posterior.interval`."""
         if not 0 < alpha < 1:
             raise InputError(f"alpha must lie between 0 and 1, but is {alpha}.")
-        posterior = self._needed_posterior("an interval at another level")
-        return credible_interval(posterior, self.identified_set, alpha, self.covers)
+        source = self.identified_set if self.covers == "set" else self.posterior
+        return (source or self._needed_posterior("an interval at another level")).interval(alpha)
+
+    @property
+    def is_credible(self) -> bool:
+        """The interval holds a posterior probability, at any level; else it is of confidence, or a formula's."""
+        return self.posterior is not None or self.identified_set is not None
 
     def _needed_posterior(self, what: str) -> BinnedPosterior:
         if self.posterior is None:

@@ -29,7 +29,7 @@ def interval(lower: float, upper: float) -> str:
 
 def level(result: BoundsResult) -> str:
     """What kind of interval it is, in a few words."""
-    if result.posterior is not None:
+    if result.is_credible:
         what = " for the set" if result.covers == "set" else ""
         return f"{100 * (1 - result.alpha):g} % credible{what}"
     if result.details.get("sampling_error", True):

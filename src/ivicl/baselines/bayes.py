@@ -97,7 +97,12 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
         posterior = combine(parts)
         low, high = posterior.interval(options.alpha)
     return MethodBounds(
-        lower=float(low), upper=float(high), posterior=posterior, warnings=run.warnings(), details=run.details()
+        lower=float(low),
+        upper=float(high),
+        posterior=posterior,
+        covers="effect",
+        warnings=run.warnings(),
+        details=run.details(),
     )
 
 

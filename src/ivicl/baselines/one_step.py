@@ -134,6 +134,7 @@ def one_step_bounds(
     return MethodBounds(
         lower=float(np.clip(low, -span, span)),
         upper=float(np.clip(high, -span, span)),
+        covers="set" if kind == "z" else "effect",
         warnings=tuple(warnings),
         details=details,
     )

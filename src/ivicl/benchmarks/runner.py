@@ -220,7 +220,7 @@ def _levels(job: Job, result: BoundsResult) -> dict[str, str]:
     if not job.levels:
         return {}
     fixed = (result.lower, result.upper)
-    ends = {f"{v:g}": fixed if result.posterior is None else result.interval(1 - v) for v in job.levels}
+    ends = {f"{v:g}": result.interval(1 - v) if result.is_credible else fixed for v in job.levels}
     return {"levels": json.dumps({level: [float(e) for e in pair] for level, pair in ends.items()})}
 
 

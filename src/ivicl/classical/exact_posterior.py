@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions, checked_covers, credible_interval
+from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions, checked_covers
 from ivicl.classical.balke_pearl import sharp_ends
 from ivicl.classical.strata_chains import StrataChains
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.posterior import EFFECT_EDGES, N_BINS, BinnedPosterior
+from ivicl.progress import progress_bar
 
 BURN_IN = 100
 """Sweeps thrown away. Chains start at points that fit the counts; most forget them in ten sweeps, a few in fifty."""
@@ -93,7 +94,7 @@ def exact_posteriors(
     parts = [tables[i : i + per_block] for i in range(0, len(tables), per_block)]
     blocks = [_Block(part, gamma, n_chains, g) for part, g in zip(parts, rng.spawn(len(parts)), strict=True)]
 
-    with _progress_bar(progress, len(blocks) * (most * ROUND + BURN_IN)) as advance:
+    with progress_bar("exact posterior", len(blocks) * (most * ROUND + BURN_IN), on=progress) as advance:
         # One after the other: the steps are many small numpy calls, and two threads only fight for the interpreter
         # (15 s a table instead of 6).
         for block in blocks:
@@ -181,28 +182,6 @@ def _checked_tables(counts: Any) -> np.ndarray:
     return tables
 
 
-class _progress_bar:
-    """`with _progress_bar(on, total) as advance`: a bar on stderr, or nothing."""
-
-    def __init__(self, on: bool, total: int) -> None:
-        self.on, self.total = on, total
-
-    def __enter__(self) -> Any:
-        if not self.on:
-            return lambda steps: None
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        task = self.bar.add_task("exact posterior", total=self.total)
-        return lambda steps: self.bar.advance(task, steps)
-
-    def __exit__(self, *_: object) -> None:
-        if self.on:
-            self.bar.stop()
-
-
 def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
     """`method="exact"`: for a binary outcome, without covariates."""
     extra = options.take_extra("exact", gamma=0.1, n_chains=512, n_draws=150_000, tolerance=0.0006, covers="set")
@@ -213,7 +192,7 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
         data.counts()[None], rng=np.random.default_rng(options.random_state), progress=options.progress, **extra
     )
     posterior, ends = found.posterior(), found.identified_set()
-    lower, upper = credible_interval(posterior, ends, options.alpha, covers)
+    lower, upper = (ends if covers == "set" else posterior).interval(options.alpha)
     warnings = []
     if data.covariates:
         warnings.append("method 'exact' does not use covariates.")

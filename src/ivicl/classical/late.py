@@ -79,7 +79,7 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
             warnings.append(f"the estimate {ratio:.4f} lies outside the possible range: is the instrument valid?")
     if not bounded:
         warnings.append("the instrument is too weak for a bounded interval at this level.")
-    return MethodBounds(lower, upper, estimand="LATE", warnings=tuple(warnings), details=details)
+    return MethodBounds(lower, upper, covers="effect", estimand="LATE", warnings=tuple(warnings), details=details)
 
 
 def _arm_variances(data: IVData) -> tuple[float, float, float]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ivicl.cli import fit as flags
+from ivicl.cli import flags
 from ivicl.errors import InputError
 
 
@@ -41,18 +41,9 @@ def batch(
     from ivicl.many_store import Store, describe
     from ivicl.progress import progress_bar
 
-    estimator = flags._estimator(method, alpha, seed, option)
-    arguments: dict[str, Any] = {
-        "by": [name.strip() for name in by.split(",") if name.strip()],
-        "outcome": outcome,
-        "treatment": treatment,
-        "instrument": instrument,
-        "covariates": [name.strip() for name in covariates.split(",") if name.strip()],
-        "weights": weights,
-        "outcome_range": flags._parse_range(outcome_range),
-        "missing": missing,
-        "ones": dict(flags._name_and_value(text, "--one") for text in one or []),
-    }
+    estimator = flags.estimator(method, alpha, seed, option)
+    roles = flags.data_arguments(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    arguments = {"by": flags.names(by)} | roles
     estimator.checked_options()
     if output == "-" and resume:
         raise InputError("--resume needs an output file; standard output cannot be taken up again.")

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions, checked_covers, credible_interval
+from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions, checked_covers
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.large import MAX_ROWS, MAX_ROWS_PER_THRESHOLD, sample_sentence, seconds, shrink
@@ -20,6 +19,7 @@ from ivicl.network.batching import Table, predict_tables
 from ivicl.network.runtime import Model, Posteriors
 from ivicl.network.tables import binary_tables, left_out_columns
 from ivicl.outcomes import Thresholds, average_draws, combine_thresholds
+from ivicl.progress import progress_bar
 from ivicl.width import width_parts
 
 LEAST_PEOPLE = 20
@@ -45,7 +45,8 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
     model = model_of(options)
     question = pose(data, options, model)
     rows = sum(table.rows for table in question.tables if table.varies)
-    with _progress_bar(rows, options.progress) as advance:
+    on = options.progress and seconds(rows) >= SECONDS_WORTH_SAYING
+    with progress_bar(f"{rows:,} rows, about {seconds(rows):.0f} s", rows, on=on) as advance:
         posteriors = predict_tables(model, question.tables, advance)
     return settle(data, options, question, posteriors)
 
@@ -132,7 +133,7 @@ def settle(data: IVData, options: MethodOptions, question: Question, posteriors:
     # Independent errors are an assumption about the effect; the ends always add by quantiles.
     usual = "effect" if options.combine == "independent" and not data.binary else "set"
     covers = checked_extra(options)["covers"] or usual
-    lower, upper = credible_interval(effect, identified, options.alpha, covers)
+    lower, upper = (identified if covers == "set" else effect).interval(options.alpha)
     parts = width_parts(identified, options.alpha)
     details = question.details | {
         "width": {
@@ -143,12 +144,3 @@ def settle(data: IVData, options: MethodOptions, question: Question, posteriors:
         }
     }
     return MethodBounds(lower, upper, effect, identified, covers, warnings=question.warnings, details=details)
-
-
-def _progress_bar(rows: int, wanted: bool) -> Any:
-    """A bar on stderr for passes that take long; else a function that does nothing."""
-    if not wanted or seconds(rows) < SECONDS_WORTH_SAYING:
-        return nullcontext(lambda done: None)
-    from ivicl.progress import progress_bar
-
-    return progress_bar(f"{rows:,} rows, about {seconds(rows):.0f} s", rows)

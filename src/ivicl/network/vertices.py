@@ -62,6 +62,8 @@ class Spikes(NamedTuple):
 
 COUNT = 273
 """C: effects that a corner can have."""
+GAMMA = 0.1
+"""Concentration of the prior's Dirichlet on the strata: their density goes as q^(GAMMA - 1)."""
 FLOOR = 1e-5
 """Smallest share of a spike, so that its logarithm is finite."""
 
@@ -92,7 +94,8 @@ class CornerTable(nn.Module):
         noise = _spread(p, arms, self.strata)
         u = (p[:, :7] @ self.strata.T) / noise
         # The mean of q^(-0.9) over a normal q that may not be negative, roughly, in logarithms.
-        log_held = -0.9 * noise.log() - 0.45 * (u.clamp(min=0) ** 2 + 0.1).log() - 0.5 * u.clamp(max=0).square()
+        log_size = noise.log() + 0.5 * (u.clamp(min=0) ** 2 + 0.1).log()
+        log_held = (GAMMA - 1) * log_size - 0.5 * u.clamp(max=0).square()
         log_kind = log_held.clamp(min=-60) @ self.members.T
         mass = (log_kind - log_kind.amax(1, keepdim=True)).exp() @ self.owners
         share = mass / mass.sum(1, keepdim=True)
@@ -107,7 +110,7 @@ def _spread(p: Tensor, arms: Tensor, functions: Tensor) -> Tensor:
     for z in (0, 1):
         part, weights = p[:, 4 * z : 4 * z + 4], padded[:, 4 * z : 4 * z + 4].T
         spread = part @ weights.square() - (part @ weights).square()
-        variance = variance + spread.clamp(min=0) / (arms[:, z : z + 1] + 2.6)
+        variance = variance + spread.clamp(min=0) / (arms[:, z : z + 1] + 16 * GAMMA + 1)
     return variance.sqrt()
 
 

@@ -1,0 +1,117 @@
+"""The flags that several commands share, and what their texts mean."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ivicl.errors import InputError
+
+Source = Annotated[str, typer.Argument(help="A CSV or Parquet file, or - for standard input.", show_default=False)]
+Outcome = Annotated[str, typer.Option("-y", "--outcome", help="Column of the outcome.", show_default=False)]
+Treatment = Annotated[str, typer.Option("-t", "--treatment", help="Column of the treatment taken.", show_default=False)]
+Instrument = Annotated[str, typer.Option("-z", "--instrument", help="Column of the instrument.", show_default=False)]
+Covariates = Annotated[str, typer.Option("-x", "--covariates", help="Columns of covariates, separated by commas.")]
+Weights = Annotated[str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")]
+Range = Annotated[str | None, typer.Option("--range", help="Smallest and largest possible outcome, as LOW,HIGH.")]
+Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")]
+Ones = Annotated[
+    list[str] | None, typer.Option("--one", help="COLUMN=VALUE: the value that means 1. May be given again.")
+]
+Method = Annotated[str, typer.Option("-m", "--method", help="The network or any other method; see the README.")]
+Alpha = Annotated[float, typer.Option("--alpha", help="The interval has credibility or confidence 1 - alpha.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that use chance.")]
+Options = Annotated[
+    list[str] | None, typer.Option("-o", "--option", help="NAME=VALUE: an option of the method. May be given again.")
+]
+
+Combine = Annotated[
+    str | None,
+    typer.Option(
+        "--combine",
+        help="For an outcome that is not binary, how its thresholds become one: comonotone (the default) adds "
+        "quantiles and claims no more than they do; independent lets their errors cancel: narrow, for the effect only, "
+        "not for the identified set; randomised rounds nothing and adds a little noise.",
+        show_default=False,
+    ),
+]
+NThresholds = Annotated[
+    int | None, typer.Option("--thresholds", help="Binary problems made of an outcome that is not binary (16).")
+]
+ModelFile = Annotated[str | None, typer.Option("--model", help="A model file instead of the shipped one.")]
+Report = Annotated[str | None, typer.Option("--report", help="Also write a report for readers, one HTML file.")]
+
+DEFAULT_METHOD = "ivicl"
+
+
+def data_arguments(
+    outcome: str,
+    treatment: str,
+    instrument: str,
+    covariates: str,
+    weights: str | None,
+    outcome_range: str | None,
+    missing: str,
+    one: list[str] | None,
+) -> dict[str, Any]:
+    """What the flags say of the columns, as keywords of `IVData.from_frame`."""
+    return {
+        "outcome": outcome,
+        "treatment": treatment,
+        "instrument": instrument,
+        "covariates": names(covariates),
+        "weights": weights,
+        "outcome_range": _range(outcome_range),
+        "missing": missing,
+        "ones": dict(_name_and_value(text, "--one") for text in one or []),
+    }
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def estimator(method: str, alpha: float, seed: int, option: list[str] | None) -> Any:
+    """An `IVBounds` as the flags describe it."""
+    from ivicl.estimator import IVBounds
+
+    options = {name: _literal(value) for name, value in (_name_and_value(text, "--option") for text in option or [])}
+    for name in ("method", "alpha", "random_state", "progress"):
+        if name in options:
+            raise InputError(f"{name} has its own flag; it is not an option of the method.")
+    return IVBounds(method=method, alpha=alpha, random_state=seed, progress=sys.stderr.isatty(), **options)
+
+
+def _range(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise InputError(f"--range must be LOW,HIGH, but is {text!r}.")
+    return number(parts[0], "--range"), number(parts[1], "--range")
+
+
+def number(text: str, what: str) -> float:
+    try:
+        return float(text.replace("_", ""))
+    except ValueError:
+        raise InputError(f"{what} must be a number, but is {text!r}.") from None
+
+
+def _name_and_value(text: str, flag: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InputError(f"{flag} must be NAME=VALUE, but is {text!r}.")
+    return name, value
+
+
+def _literal(text: str) -> Any:
+    """Numbers and true/false as such, anything else as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
