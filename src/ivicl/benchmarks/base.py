@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl.benchmarks.rct_to_iv import RCTConversion
 from ivicl.data import IVData
 
 
@@ -31,6 +32,26 @@ class BenchmarkDataset:
     """Width of the identified set as a share of the outcome's range."""
     facts: dict[str, Any] = field(default_factory=dict)
     """JSON-able extras: strength, what was drawn."""
+
+    @classmethod
+    def from_trial(cls, made: RCTConversion, benchmark: str, setting: str, seed: int, beta: float) -> BenchmarkDataset:
+        """A converted trial, judged by the trial's own estimate."""
+        return cls(
+            benchmark=benchmark,
+            setting=setting,
+            seed=seed,
+            data=made.data,
+            effect=made.label,
+            effect_se=made.label_se,
+            sharp_width=made.sharp_width,
+            facts={
+                "beta": beta,
+                "naive": made.naive,
+                "randomisation_p": made.randomisation_p,
+                "n_trial": made.n_trial,
+                "notes": list(made.warnings),
+            },
+        )
 
     @property
     def rho(self) -> float:

@@ -40,14 +40,4 @@ def convert(beta: float, seed: int, path: str | Path | None = None) -> RCTConver
 def dataset(setting: str, seed: int, path: str | Path | None = None) -> BenchmarkDataset:
     """`setting` is weak, strong, or beta=<number>."""
     beta = BETAS[setting] if setting in BETAS else float(setting.removeprefix("beta="))
-    made = convert(beta, seed, path)
-    return BenchmarkDataset(
-        benchmark="jobs",
-        setting=setting,
-        seed=seed,
-        data=made.data,
-        effect=made.label,
-        effect_se=made.label_se,
-        sharp_width=made.sharp_width,
-        facts={"beta": beta, "naive": made.naive, "randomisation_p": made.randomisation_p, "n_trial": made.n_trial},
-    )
+    return BenchmarkDataset.from_trial(convert(beta, seed, path), "jobs", setting, seed, beta)

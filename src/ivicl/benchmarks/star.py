@@ -82,23 +82,7 @@ def parse(setting: str) -> tuple[str, str, float]:
 
 
 def dataset(setting: str, seed: int, path: str | Path | None = None) -> BenchmarkDataset:
-    made = convert(setting, seed, path)
-    return BenchmarkDataset(
-        benchmark="star",
-        setting=setting,
-        seed=seed,
-        data=made.data,
-        effect=made.label,
-        effect_se=made.label_se,
-        sharp_width=made.sharp_width,
-        facts={
-            "beta": parse(setting)[2],
-            "naive": made.naive,
-            "randomisation_p": made.randomisation_p,
-            "n_trial": made.n_trial,
-            "notes": list(made.warnings),
-        },
-    )
+    return BenchmarkDataset.from_trial(convert(setting, seed, path), "star", setting, seed, parse(setting)[2])
 
 
 def _first_known(grade: str) -> pl.Expr:
