@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ivicl.benchmarks import mass_covering, reproduce
+from ivicl.benchmarks.report import Report
 from ivicl.benchmarks.variational import binned
 from ivicl.cli import app
 from ivicl.errors import InputError
@@ -109,3 +111,28 @@ def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
         assert f"({name}.png)" in text
     assert page.read_text().count("data:image/png;base64,") == 4
     assert (tmp_path / "tables.tex").exists()
+
+
+def test_twins_with_and_without_the_shift(tmp_path) -> None:
+    """Each network's own runs make its lines, and the twins are asked about the same data sets."""
+    config = reproduce.ReproduceConfig(tmp_path, quick=True, shift_off_model="off.onnx", shift_on_model="on.onnx")
+    jobs = reproduce.shift_jobs(config)
+    assert {(job.model, job.method) for job in jobs} == set(product(("on.onnx", "off.onnx"), ("ivicl", "ivicl@effect")))
+    assert len(jobs) == 4 * 30
+    rows = [
+        {
+            "benchmark": "synthetic",
+            "method": job.method,
+            "model": job.model,
+            "status": "ok",
+            "width": 0.6 if job.model == "on.onnx" else 0.4,
+            "covers_effect": True,
+            "valid": job.model == "on.onnx",
+        }
+        for job in jobs
+    ]
+    report = Report("Twins")
+    reproduce._shift(report, pl.DataFrame(rows), config)
+    text = report.write(tmp_path)[0].read_text()
+    assert "| with the shift | ivicl | 0.600 ± 0.000 | 1.000 ± 0.000 | 1.000 ± 0.000 | 30 |" in text
+    assert "| shift switched off | ivicl@effect | 0.400 ± 0.000 | 1.000 ± 0.000 | 0.000 ± 0.000 | 30 |" in text
