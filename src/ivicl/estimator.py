@@ -22,7 +22,7 @@ class IVBounds:
     Parameters are stored as given and checked in `fit`. For an outcome that is not binary, `n_thresholds` binary
     problems are made of it, and `combine` says how their posteriors become one: "comonotone" adds their quantiles and
     never claims more than they do; "independent" lets their errors cancel, which gives an interval two to four times
-    narrower that may cover the effect but not the identified set; "randomised" replaces Y by 1{U <= Y}, which rounds
+    narrower that misses the effect more often than it says; "randomised" replaces Y by 1{U <= Y}, which rounds
     nothing and adds a little noise. Further keywords are options of the chosen method, as in
     `IVBounds(method="balke-pearl", within="covariates")`. The interval of "ivicl" and "exact" is to hold the whole
     identified set; `covers="effect"` gives the paper's, the quantiles of the effect's posterior.

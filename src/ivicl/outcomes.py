@@ -23,8 +23,8 @@ COMBINATIONS = {
     ),
     "independent": (
         "The posteriors of the thresholds are added as if they were independent. The interval is much narrower "
-        "(often two to four times) and may be trusted to cover the effect only if the errors of the thresholds really "
-        "cancel; it must not be expected to cover the identified set."
+        "(often two to four times), must not be expected to cover the identified set, and misses the effect more often "
+        "than it says, because what comes from the prior does not cancel between thresholds."
     ),
     "randomised": (
         "The outcome is replaced by 1{U <= Y} with U uniform on its range, and the posteriors of several draws of U "

@@ -33,8 +33,8 @@ Combine = Annotated[
     typer.Option(
         "--combine",
         help="For an outcome that is not binary, how its thresholds become one: comonotone (the default) adds "
-        "quantiles and claims no more than they do; independent lets their errors cancel: narrow, for the effect only, "
-        "not for the identified set; randomised rounds nothing and adds a little noise.",
+        "quantiles and claims no more than they do; independent lets their errors cancel: narrow, and misses the "
+        "effect more often than it says; randomised rounds nothing and adds a little noise.",
         show_default=False,
     ),
 ]

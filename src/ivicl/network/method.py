@@ -90,8 +90,8 @@ def pose(data: IVData, options: MethodOptions, model: Model) -> Question:
     warnings += _range_warnings(used.n, model.metadata["network"]["max_count"])
     if not data.binary and options.combine == "independent":
         warnings.append(
-            "combine='independent' adds the thresholds as if their errors cancelled: a narrow interval for the effect, "
-            "which must not be expected to cover the identified set."
+            "combine='independent' adds the thresholds as if their errors cancelled, which they need not: a narrow "
+            "interval, which misses the effect more often than its level says and does not cover the identified set."
         )
     details: dict[str, Any] = {
         "model": {"name": model.name, "sha256": model.sha256},
