@@ -88,8 +88,9 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
 
     report = Report("The paper's evaluation, reproduced by ivicl")
     _preamble(report, config, missing)
-    _networks(report, runs)
-    _tables(report, runs, config)
+    main = runs.filter(pl.col("model").is_in(["", config.model]))
+    _networks(report, main)
+    _tables(report, main, config)
     _studies(report, runs, config)
     _mass_covering(report, comparisons, random_tables, config.folder)
     _shift(report, runs, config)
@@ -185,9 +186,8 @@ def _networks(report: Report, runs: pl.DataFrame) -> None:
 def _tables(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
     report.heading("Tables, ours beside the paper's")
     shown: list[ComparedTable] = []
-    main = runs.filter(pl.col("model").is_in(["", config.model]))
     for benchmark in TABLE_BENCHMARKS:
-        for table in compare_all(main, benchmark):
+        for table in compare_all(runs, benchmark):
             report.compared(table)
             shown.append(table)
     write_tables(shown, config.folder, "tables")
