@@ -19,7 +19,8 @@ COMBINATIONS = {
     "comonotone": (
         "The posteriors of the thresholds are added quantile by quantile. This never claims more than the binary "
         "problems do: if each of their intervals holds its identified set, the sum holds the whole one. With M "
-        "thresholds its credibility is only guaranteed to be 1 - M alpha, though it is usually close to 1 - alpha."
+        "thresholds its credibility is only guaranteed to be 1 - M alpha; in simulations it held the set more "
+        "often than 1 - alpha."
     ),
     "independent": (
         "The posteriors of the thresholds are added as if they were independent. The interval is much narrower "

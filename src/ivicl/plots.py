@@ -140,8 +140,9 @@ def posterior(result: BoundsResult) -> Picture:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(_effect_label(result))
     _legend(axes)
+    held = float(law.probabilities[inside].sum())
     caption = (
-        f"Posterior of the average effect. The shaded part holds {100 * (1 - result.alpha):g} % of the probability. "
+        f"Posterior of the average effect; the shaded part, inside the interval, holds {100 * held:.3g} % of it. "
         "Between the ends of the identified set its shape comes from the prior, not from the data."
     )
     return Picture(figure, data, caption)
@@ -243,8 +244,8 @@ def compliance(result: BoundsResult) -> Picture:
             place, share[arm, 0], left=share[arm, 1], color=SOFT, height=0.56, label="not treated" if arm else None
         )
         for t, left in ((1, 0.0), (0, share[arm, 1])):
-            if share[arm, t] > 0.08:
-                text = f"{100 * share[arm, t]:.1f} %  ({people[arm, t]:,.0f})"
+            text = f"{100 * share[arm, t]:.1f} %  ({people[arm, t]:,.0f})"
+            if share[arm, t] > 0.0115 * len(text):  # else it would not fit into its part of the bar
                 colour = "white" if t else INK
                 axes.text(left + share[arm, t] / 2, place, text, ha="center", va="center", color=colour, fontsize=8)
         names.append(f"Z = {arm}")
