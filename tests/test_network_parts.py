@@ -144,6 +144,20 @@ def test_without_covariates_the_summary_path_alone_answers() -> None:
     assert (rows.effect.exp() - alone.effect.exp()).abs().sum() < 1e-5
 
 
+@pytest.mark.parametrize("regression", ["none", "fixed", "learned"])
+@pytest.mark.parametrize("spikes", [False, True])
+def test_every_choice_of_parts_answers_and_learns(regression, spikes) -> None:
+    shape = {"width": 16, "heads": 4, "latents": 4, "regression_features": 8, "row_hidden": 16}
+    network = IVNetwork(NetworkConfig(**shape, regression=regression, spikes=spikes))
+    g = torch.Generator().manual_seed(0)
+    z, t, y = (torch.randint(0, 2, (3, 40), generator=g).float() for _ in range(3))
+    found = network.canonical(torch.randn(3, 40, 2, generator=g), z, t, y, torch.ones(3, 40))
+    assert found.law is not None and found.law.shape == (3, 40, 2, 4)
+    (found.effect.logsumexp(1).sum() - found.effect[:, 500].sum() - found.law[..., 0].sum()).backward()
+    assert found.effect.exp().sum(1).tolist() == pytest.approx([1, 1, 1], abs=1e-4)
+    assert network.covariates.law.weight.grad is not None and network.covariates.law.weight.grad.abs().sum() > 0
+
+
 def test_config_refuses_what_cannot_be() -> None:
     for wrong in ({"attention": "none"}, {"regression": "some"}, {"width": 10, "heads": 4}):
         with pytest.raises(ValueError):

@@ -79,7 +79,7 @@ class CovariatePath(nn.Module):
         Returns the pooled representation, the law (B,N,2,4) of each row in logs, and the law it started from.
         """
         parts = [x, cell]
-        prior = smoothed_law(counts).flatten(2).log().unsqueeze(1)
+        prior = smoothed_law(counts).flatten(2).log().unsqueeze(1).expand(-1, x.shape[1], -1, -1)
         if self.regression is not None:
             arm = cell.unflatten(2, (2, 4)).sum(-1) * w.unsqueeze(-1)
             outcome = cell[:, :, :4] + cell[:, :, 4:]
