@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-
 COLD_RUNS = 5
 """Processes started for the cold command: one alone tells more about the machine's minute than about the command."""
 
