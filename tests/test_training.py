@@ -165,13 +165,15 @@ def test_learning_rates_rise_hold_and_fall() -> None:
     assert max(plan.learning_rates(config, 299)) < 0.02
 
 
-def test_training_lowers_the_loss(tmp_path: Path) -> None:
-    run = Run(tiny("count_steps=60", "steps=60", "count_batch=128", "lr=0.01"), tmp_path)
+@pytest.mark.parametrize(("spikes", "gain"), [("true", 0.15), ("false", 0.5)])
+def test_training_lowers_the_loss(tmp_path: Path, spikes: str, gain: float) -> None:
+    """With the corners given a network starts close to its goal: there is less to gain."""
+    run = Run(tiny("count_steps=60", "steps=60", "count_batch=128", "lr=0.01", f"network.spikes={spikes}"), tmp_path)
     losses = []
     while run.step < 60:
         losses.append(train_step(run)["counts"])
         run.step += 1
-    assert sum(losses[-10:]) / 10 < sum(losses[:10]) / 10 - 0.15
+    assert sum(losses[-10:]) / 10 < sum(losses[:10]) / 10 - gain
 
 
 def test_orthogonalise_makes_singular_values_equal() -> None:

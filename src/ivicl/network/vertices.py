@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.network.config import BINS
+from ivicl.prior.config import PriorConfig
 from ivicl.prior.strata import EFFECT, LAW
 
 
@@ -62,7 +63,7 @@ class Spikes(NamedTuple):
 
 COUNT = 273
 """C: effects that a corner can have."""
-GAMMA = 0.1
+GAMMA = PriorConfig.gamma
 """Concentration of the prior's Dirichlet on the strata: their density goes as q^(GAMMA - 1)."""
 FLOOR = 1e-5
 """Smallest share of a spike, so that its logarithm is finite."""
