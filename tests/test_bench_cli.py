@@ -103,6 +103,8 @@ def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
     text = plain.read_text()
     for heading in ("Synthetic, binary outcome", "Jobs, weak and strong pooled", "reading, weak", "Airplane demand"):
         assert f"### {heading}" in text or f", {heading}" in text
+    asked = "--quick --methods balke-pearl,bayes@nothing=1 --study-methods balke-pearl --seeds 1"
+    assert f"Made by `ivicl reproduce {asked}`" in text
     assert "Left out: bayes@nothing=1" in text
     assert "trained with the shift switched off" in text
     for name in ("strength", "calibration", "sensitivity", "mass_covering"):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ivicl.errors import ModelFileError
+from ivicl.network import runtime
 from ivicl.network.runtime import Model, file_digest
 
 REFERENCE = Path(__file__).with_name("reference_predictions.json")
@@ -104,6 +107,24 @@ def test_same_input_same_answer() -> None:
 def test_digest_is_of_the_whole_file() -> None:
     written, computed = file_digest(Model.shipped()._content)
     assert written == computed
+
+
+def test_two_threads_load_the_model_once(monkeypatch) -> None:
+    """`ivicl fit` loads it beside the reading of the table; the main thread may ask before that is done."""
+    runtime._load_shipped.cache_clear()
+    loads: list[str] = []
+    make = Model.__init__
+
+    def slow(self: Model, content: bytes, name: str) -> None:
+        loads.append(name)
+        time.sleep(0.05)
+        make(self, content, name)
+
+    monkeypatch.setattr(Model, "__init__", slow)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: Model.shipped(), range(4)))
+    assert loads == [runtime.SHIPPED]
+    assert all(model is found[0] for model in found)
 
 
 if __name__ == "__main__":

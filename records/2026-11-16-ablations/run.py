@@ -42,6 +42,8 @@ VARIANTS: dict[str, dict[str, list[str]]] = {
         "learning rate 0.005": ["lr=0.005"],
         "summary path half as wide": ["network.summary_width=192"],
         "summary path half as deep": ["network.summary_depth=2"],
+        "AdamW, twice the steps": ["muon=false", "count_steps=600", "steps=600"],
+        "half as wide, 2.4 times the steps": ["network.summary_width=192", "count_steps=720", "steps=720"],
     },
     "rows": {
         "base": [],
@@ -61,6 +63,7 @@ VARIANTS: dict[str, dict[str, list[str]]] = {
         "depth 4": ["network.depth=4"],
         "8 latents": ["network.latents=8"],
         "64 latents": ["network.latents=64"],
+        "64 regression features, 1.5 times the steps": ["network.regression_features=64", "steps=225"],
     },
 }
 SHOWN = {"counts": ["counts", "count_ends"], "rows": ["compressed", "rows", "rows_one_label", "ends", "law"]}

@@ -6,6 +6,7 @@ Run: python records/2026-11-16-third-run/worst.py [model.onnx]
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,7 +27,7 @@ exact = ends(truth.effect)
 gap = ends(model.predict_counts(truth.counts).effect) - exact
 error = np.abs(gap).mean(1)
 people = truth.counts.reshape(len(error), -1).sum(1)
-for low, high in zip(SIZES[:-1], SIZES[1:], strict=True):
+for low, high in pairwise(SIZES):
     here = error[(people >= low) & (people < high)]
     print(f"{low:>7,} people or more: {len(here):3} tables, mean error {here.mean():.4f}, worst {here.max():.4f}")
 for i in np.argsort(-error)[:10]:

@@ -70,6 +70,11 @@ class MethodBounds:
     details: dict[str, Any] = field(default_factory=dict)
     """Extras that JSON can hold: standard errors, choices made, seconds, `model` {name, sha256}."""
 
+    @property
+    def is_credible(self) -> bool:
+        """The interval speaks of posterior probability: the method has a prior."""
+        return self.posterior is not None or self.identified_set is not None
+
 
 @dataclass(frozen=True)
 class MethodOptions:

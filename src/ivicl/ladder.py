@@ -59,7 +59,7 @@ def _own(method: str, found: MethodBounds, data: IVData, options: MethodOptions)
     if method == "ivicl":
         within = "given the covariates" if data.covariates else "as for Balke-Pearl"
         return f"Network, {level}", f"The instrument is valid {within}; with a prior, and allowing for sampling error."
-    kind = "with a prior" if found.posterior or found.identified_set else "allowing for sampling error"
+    kind = "with a prior" if found.is_credible else "allowing for sampling error"
     return f"{method}, {level}", f"The instrument is valid; {kind}."
 
 

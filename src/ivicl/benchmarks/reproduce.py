@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -59,6 +60,20 @@ class ReproduceConfig:
     paths: dict[str, str] = field(default_factory=dict)
     """Files of the trials, by benchmark, instead of the packaged ones."""
     progress: bool = True
+
+    def command(self) -> str:
+        """The command line that asks for the same report, but for its folder and the trials' files."""
+        words = ["ivicl", "reproduce", *(["--quick"] if self.quick else [])]
+        flags: dict[str, str] = {
+            "--methods": ",".join(self.methods or ()),
+            "--study-methods": ",".join(self.study_methods or ()),
+            "--seeds": str(self.seeds or ""),
+            "--model": self.model,
+            "--shift-on-model": self.shift_on_model,
+            "--shift-off-model": self.shift_off_model,
+            "--workers": str(self.workers) if self.workers > 1 else "",
+        }
+        return shlex.join(words + [word for flag, value in flags.items() if value for word in (flag, value)])
 
 
 def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
@@ -156,11 +171,10 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
 
 
 def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:
-    command = "ivicl reproduce" + (" --quick" if config.quick else "")
     report.paragraph(
-        f"Made by `{command}`, ivicl {__version__}, Python {platform.python_version()} on {platform.machine()} with "
-        f"{os.cpu_count()} cores; numerical libraries may use {threads()} thread(s). Times are of one method at a "
-        "time, after a warm-up that is not counted, and include whatever else the machine was doing."
+        f"Made by `{config.command()}`, ivicl {__version__}, Python {platform.python_version()} on "
+        f"{platform.machine()} with {os.cpu_count()} cores; numerical libraries may use {threads()} thread(s). Times "
+        "are of one method at a time, after a warm-up that is not counted, and include whatever else the machine did."
     )
     report.paragraph(
         "Validity: on the synthetic benchmark the interval contains the whole identified set given (X, noise); on "

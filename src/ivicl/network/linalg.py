@@ -32,22 +32,26 @@ BLOCK = 32
 
 
 def block_inverse(matrix: Tensor, smallest: Tensor) -> Tensor:
-    """Inverse of symmetric matrices (B,F,F) with eigenvalues of at least `smallest` (B,1,1) > 0, by matmuls, float64.
+    """Inverse of symmetric matrices (B,F,F) with eigenvalues of at least `smallest` (B,1,1) > 0, both float64.
 
-    ONNX has no solver. This is Gauss-Jordan elimination block by block. What it leaves of a positive matrix has no
-    smaller and no larger eigenvalues, so that it needs no pivoting and one schedule of steps serves every block.
+    ONNX has no solver, so by matmuls alone: Gauss-Jordan elimination block by block. What it leaves of a positive
+    matrix has no smaller and no larger eigenvalues, so that it needs no pivoting and one schedule of steps serves every
+    block.
     """
     size = int(matrix.shape[-1])
-    matrix = matrix.double()
     bound = matrix.abs().sum(-1).amax(-1).unsqueeze(-1).unsqueeze(-1)
     eye = torch.eye(size, dtype=matrix.dtype, device=matrix.device)
-    schedule = _schedule((smallest.double() / bound).float(), eye[:BLOCK, :BLOCK].float())
-    work = torch.cat([matrix / bound, eye.expand_as(matrix)], 2)
+    schedule = _schedule((smallest / bound).float(), eye[:BLOCK, :BLOCK].float())
+    work = matrix / bound
     for start in range(0, size, BLOCK):
-        rows = slice(start, min(start + BLOCK, size))
-        pivot = _newton_schulz(work[:, rows, rows], schedule, eye[rows, rows])
-        work = work - (work[:, :, rows] - eye[:, rows]) @ (pivot @ work[:, rows])
-    return work[:, :, size:] / bound
+        end = min(start + BLOCK, size)
+        pivot = _newton_schulz(work[:, start:end, start:end], schedule, eye[start:end, start:end])
+        column, unit = work[:, :, start:end], eye[:, start:end]
+        # The eliminated columns would be columns of the identity: the inverse grows in their place.
+        parts = [work[:, :, :start], unit.expand_as(column), work[:, :, end:]]
+        work = torch.cat([part for part in parts if part.shape[2]], 2)
+        work = work - (column - unit) @ (pivot @ work[:, start:end])
+    return work / bound
 
 
 def _schedule(least: Tensor, eye: Tensor) -> list[tuple[Tensor, Tensor]]:
@@ -83,5 +87,4 @@ def inverse(gram: Tensor, ridge: Tensor) -> Tensor:
     matrix = gram + ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
     if not torch.onnx.is_in_onnx_export():
         return _Inverse.apply(matrix)
-    found = block_inverse(matrix.flatten(0, -3), ridge.flatten(0, -3)).to(gram.dtype)
-    return found.view(matrix.shape)
+    return block_inverse(matrix.flatten(0, -3), ridge.flatten(0, -3)).view(matrix.shape)

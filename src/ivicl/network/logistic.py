@@ -25,7 +25,6 @@ def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tenso
     `preconditioner` (B,F,F) is the inverse of half the Gram matrix plus the penalty.
     """
     base = arm.mean.log()
-    weighted = (arm.centred * arm.weight).transpose(1, 2)
     slope = older_slope = torch.zeros_like(arm.moment)
     shift = older_shift = torch.zeros_like(arm.mean)
     for step in range(steps):
@@ -34,7 +33,7 @@ def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tenso
         ahead_shift = shift + momentum * (shift - older_shift)
         older_slope, older_shift = slope, shift
         residual = arm.outcome - (base + ahead_shift + arm.centred @ ahead).softmax(-1)
-        slope = ahead + preconditioner @ (weighted @ residual - penalty * ahead)
+        slope = ahead + preconditioner @ (arm.weighted @ residual - penalty * ahead)
         shift = ahead_shift + 2 * (residual * arm.weight).sum(1, keepdim=True) / (arm.size + 2)
     score = base + shift + arm.centred @ slope
     return _without_self(arm, score, penalty, floor).softmax(-1)

@@ -38,10 +38,12 @@ class Arm:
         count = (self.weight * outcome).sum(1, keepdim=True)
         self.mean = (count + PSEUDO_COUNT) / (self.size + 4 * PSEUDO_COUNT)
         self.centred = features - mean
-        weighted = (self.centred * self.weight).transpose(1, 2)
-        self.gram = weighted @ self.centred
-        self.moment = weighted @ (outcome - self.mean)
-        self.eigenvalue = (weighted.transpose(1, 2) * self.centred).sum((1, 2)) / features.shape[-1]
+        self.weighted = (self.centred * self.weight).transpose(1, 2)
+        self.gram = self.weighted @ self.centred
+        self.moment = self.weighted @ (outcome - self.mean)
+        # The mean of the diagonal, written so that it exports as two nodes.
+        eye = torch.eye(features.shape[-1], dtype=features.dtype, device=features.device)
+        self.eigenvalue = (self.gram * eye).sum((1, 2)) / features.shape[-1]
 
     @staticmethod
     def both(features: Tensor, outcome: Tensor, arm: Tensor) -> Arm:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
 SCHEMA = 1
 """Version of the graph's inputs, outputs and metadata that this runtime understands."""
 SHIPPED = "ivicl.onnx"
+_LOADING = Lock()
 _DIGEST = re.compile(rb"ivicl-sha256:([0-9a-f]{64})")
 
 
@@ -79,12 +81,10 @@ class Model:
         return Model(content, Path(path).name)
 
     @staticmethod
-    @lru_cache(maxsize=1)
     def shipped() -> Model:
-        file = resources.files("ivicl") / "weights" / SHIPPED
-        if not file.is_file():
-            raise ModelFileError("This installation holds no model: ivicl.onnx is missing from its weights folder.")
-        return Model(file.read_bytes(), SHIPPED)
+        """Loaded once in a process, whichever thread asks first."""
+        with _LOADING:
+            return _load_shipped()
 
     @cached_property
     def _session(self) -> Any:
@@ -116,3 +116,11 @@ class Model:
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
         cell = np.broadcast_to(np.arange(8), counts.shape)
         return self.predict(np.zeros((*counts.shape, 0)), cell // 4, cell // 2 % 2, cell % 2, counts)
+
+
+@lru_cache(maxsize=1)
+def _load_shipped() -> Model:
+    file = resources.files("ivicl") / "weights" / SHIPPED
+    if not file.is_file():
+        raise ModelFileError("This installation holds no model: ivicl.onnx is missing from its weights folder.")
+    return Model(file.read_bytes(), SHIPPED)
