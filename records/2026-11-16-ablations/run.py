@@ -23,8 +23,12 @@ from ivicl.training.journal import append_rows
 from ivicl.training.loop import Run, train_step
 from ivicl.training.validation import validate
 
-COUNTS = ["count_steps=300", "steps=300", "count_batch=512", "lr=0.002", "average=0.98", "warmup=30", "decay_from=0.4"]
+COUNTS = [
+    "network.summary_width=384", "count_steps=300", "steps=300", "count_batch=512",
+    "lr=0.002", "average=0.98", "warmup=30", "decay_from=0.4",
+]  # fmt: skip
 ROWS = [
+    "network.summary_width=384",
     "count_steps=0", "steps=150", "mixed_count_batch=0", "compressed_batch=16", "row_batches=2", "row_tokens=4096",
     "rows=[32,1024]", "long_from=1.1", "summary_lr=0.0", "rows_lr=1.0",
     "lr=0.0008", "average=0.96", "warmup=15", "decay_from=0.4",

@@ -19,9 +19,9 @@ class TrainConfig:
 
     seed: int = 1
     """Seed of the weights and of all tables."""
-    count_steps: int = 2800
+    count_steps: int = 3000
     """Stage one: steps on count tables alone, which teach the shape of the posterior given the law, almost for free."""
-    steps: int = 4700
+    steps: int = 4900
     """All steps. After stage one each step takes compressed and row tables (and count tables, if asked for)."""
     count_batch: int = 2048
     """Count tables a step in stage one."""
