@@ -15,6 +15,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from typer.testing import CliRunner  # noqa: E402
+
+from ivicl.cli import app  # noqa: E402
 from ivicl.errors import InputError  # noqa: E402
 from ivicl.network.config import NetworkConfig  # noqa: E402
 from ivicl.prior import generator_for, sample_counts, sample_rows  # noqa: E402
@@ -52,6 +55,22 @@ def test_resumed_run_is_the_unbroken_run(tmp_path: Path, monkeypatch: pytest.Mon
     for name, value in whole.average.items():
         assert torch.equal(value, broken.average[name]), name
     assert (tmp_path / "whole" / "loss.png").stat().st_size > 5_000
+
+
+def test_a_run_from_weights_takes_their_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going on from weights must not depend on what the preset has become since."""
+    monkeypatch.setattr("ivicl.training.loop.validate", lambda *_: {"rows": 0.0})
+    first = train(Run(tiny(), tmp_path / "first"), progress=False, until=1)
+    first.save()
+    others = [s for s in TINY if not s.startswith("network.")]
+    arguments = ["train", "--quiet", "--from", str(tmp_path / "first"), *(a for s in others for a in ("--set", s))]
+    done = CliRunner().invoke(app, [*arguments, "--set", "steps=1", "-o", str(tmp_path / "second")])
+    assert done.exit_code == 0, done.output
+    assert Run.resume(tmp_path / "second").config.network == first.config.network
+    wrong = CliRunner().invoke(app, [*arguments, "--set", "network.width=32", "-o", str(tmp_path / "third")])
+    assert isinstance(wrong.exception, InputError)
+    assert "another network: covariates." in str(wrong.exception)
+    assert "(32" in str(wrong.exception)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,14 +49,19 @@ def train(
             raise InputError(
                 f"The folder {str(out)!r} holds a run already; go on with --resume {out}, or name another with -o."
             )
-        run = Run(TrainConfig.preset(preset).with_settings(settings or []), out)
-        if start is not None:
+        config = TrainConfig.preset(preset)
+        if start is None:
+            run = Run(config.with_settings(settings or []), out)
+        else:
             if start.is_dir():
                 earlier = Run.resume(start)
-                run.start_from(earlier.average, earlier.record())
+                network, record = earlier.averaged(), earlier.record()
             else:
-                network, record = load_weights(start)
-                run.start_from(network.state_dict(), record.get("training", {}))
+                network, about = load_weights(start)
+                record = about.get("training", {})
+            # The shape comes with the weights, not with the preset.
+            run = Run(replace(config, network=network.config).with_settings(settings or []), out)
+            run.start_from(network.state_dict(), record)
     parameters = sum(p.numel() for p in run.network.parameters())
     typer.echo(f"{parameters:,} parameters; step {run.step} of {run.config.steps}; run in {run.folder}", err=True)
     run_training(run, progress=not quiet)

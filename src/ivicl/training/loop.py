@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ivicl.errors import InputError
 from ivicl.network.model import IVNetwork
 from ivicl.prior import CountBatch
 from ivicl.training import plan, store
@@ -72,6 +73,13 @@ class Run:
 
     def start_from(self, weights: dict[str, Tensor], record: dict[str, Any]) -> None:
         """Begin from the weights of another run, with a fresh optimizer; `record` is what that run left."""
+        shapes = [{name: tuple(v.shape) for name, v in part.items()} for part in (weights, self.network.state_dict())]
+        for name in sorted({*shapes[0], *shapes[1]}):
+            there, here = (part.get(name) for part in shapes)
+            if there != here:
+                raise InputError(
+                    f"The weights to start from are of another network: {name} has shape {there} there and {here} here."
+                )
         self.network.load_state_dict(weights)
         self.average = {name: p.detach().clone() for name, p in weights.items()}
         self.before = [*record.get("before", []), {name: v for name, v in record.items() if name != "before"}]
