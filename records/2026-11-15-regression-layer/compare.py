@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ivicl.benchmarks.synthetic import generate, observed_law
 from ivicl.network import prepare
-from ivicl.network.model import row_ends, shares
+from ivicl.network.model import row_ends
 from ivicl.network.regression import Arm, RegressionLayer, _standardised, to_simplex
 from ivicl.prior import PriorConfig
 from ivicl.training.validation import SHAPES, fixed_tables
@@ -106,7 +106,7 @@ def main() -> None:
             z, t, y, w = (torch.tensor(a, dtype=torch.float32)[None] for a in (d.z, d.t, d.y, d.w))
             law = to_simplex(fit(*prepared(x, z, t, y, w)))
             errors.append(divergence(torch.tensor(observed_law(made.strata)).flatten(2)[None].float(), law))
-            lower, upper = row_ends(law.log(), shares(w))
+            lower, upper = row_ends(law.log(), w)
             widths.append(float(upper - lower))
         cells = [f"{v:.3f}" for v in found] + [
             f"{np.mean(found):.4f}",

@@ -1,8 +1,11 @@
-"""From a representation to log posteriors on K bins of [-1, 1], in float32.
+"""From a representation to log posteriors on K bins of [-1, 1]; logits in float32, places on grids in float64.
 
 A linear map to K bins has to learn every location of every peak. But where a posterior ends is known roughly: near the
 plug-in ends of the identified set. So logits are also written on short grids laid out from these anchors, and read off
 at the bins by interpolation; one learned shape then serves every location. Plain bins remain beside them.
+
+A grid's cell may be a few thousandths wide, so one unit in the last place of a float32 anchor, which the order of the
+rows is enough to change, would show in the posterior. So places are computed in double.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ SIZES = {"effect": sum(EFFECT_PARTS), "end": COARSE + END_GRID}
 
 def centres(device: torch.device) -> Tensor:
     """(K,) bin centres."""
-    return (torch.arange(BINS, device=device, dtype=torch.float32) + 0.5) * (2 / BINS) - 1
+    return (torch.arange(BINS, device=device, dtype=torch.float64) + 0.5) * (2 / BINS) - 1
 
 
 def read_grid(values: Tensor, position: Tensor) -> Tensor:
@@ -34,7 +37,7 @@ def read_grid(values: Tensor, position: Tensor) -> Tensor:
     left = place.detach().floor().clamp(max=last - 1)
     index = left.long()
     low, high = values.gather(1, index), values.gather(1, index + 1)
-    return low + (high - low) * (place - left)
+    return low + (high - low) * (place - left).to(values.dtype)
 
 
 def _relative(anchor: Tensor, scale: Tensor, span: tuple[float, float]) -> Tensor:
@@ -43,7 +46,7 @@ def _relative(anchor: Tensor, scale: Tensor, span: tuple[float, float]) -> Tenso
 
 
 class Anchors(NamedTuple):
-    """Where the grids lie: plug-in ends (B,1) and the unit of the ends' posteriors (B,1)."""
+    """Where the grids lie, in float64: plug-in ends (B,1) and the unit of the ends' posteriors (B,1)."""
 
     lower: Tensor
     upper: Tensor

@@ -77,6 +77,7 @@ class CovariatePath(nn.Module):
         """x (B,N,P) prepared, cell (B,N,8), w (B,N), counts (B,8), summary (B,S).
 
         Returns the pooled representation, the law (B,N,2,4) of each row in logs, and the law it started from.
+        Outside training the laws are in double where there is a regression layer, as the anchors made of them must be.
         """
         parts = [x, cell]
         prior = smoothed_law(counts).flatten(2).log().unsqueeze(1).expand(-1, x.shape[1], -1, -1)
@@ -96,23 +97,23 @@ class CovariatePath(nn.Module):
         for block in self.blocks:
             rows, latents = block(rows, latents, scores)
         rows = self.row_norm(rows).float()
-        law = (prior + self.law(rows).unflatten(2, (2, 4))).log_softmax(-1)
-        share = shares(w)
-        mean = (share @ rows).flatten(1)
+        law = (prior + self.law(rows).unflatten(2, (2, 4)).to(prior.dtype)).log_softmax(-1)
+        mean = (shares(w) @ rows).flatten(1)
         if summary is None:
             return mean, law, prior
-        lower, upper = row_ends(law.detach(), share)
+        lower, upper = (end.float() for end in row_ends(law.detach(), w))
         extra = [latents.float().mean(1)] if self.config.attention == "induced" else []
         return self.pool(torch.cat([mean, *extra, summary, lower, upper, upper - lower], 1)), law, prior
 
 
 def shares(w: Tensor) -> Tensor:
     """(B,1,N) weights that sum to one."""
-    return (w / w.sum(1, keepdim=True).clamp(min=1e-30)).float().unsqueeze(1)
+    return (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
 
 
-def row_ends(law: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean over rows of the conditional ends: (B,1) each, from law (B,N,2,4) in logs and share (B,1,N)."""
+def row_ends(law: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean over rows of the conditional ends: (B,1) each, from law (B,N,2,4) in logs and weights (B,N)."""
+    share = shares(w.to(law.dtype))
     lower, upper = ends_of(law.exp().unflatten(-1, (2, 2)))
     return (share @ lower.unsqueeze(-1)).flatten(1), (share @ upper.unsqueeze(-1)).flatten(1)
 
@@ -186,7 +187,7 @@ class IVNetwork(nn.Module):
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
         moved = self._moved_anchors(pooled, law, first_law, w[chosen], counts[chosen])
         plain = _count_anchors(counts)
-        anchors = Anchors(*(back @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
+        anchors = Anchors(*(back.double() @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
         raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
         return _normalised(*self._written(raw, anchors, spikes), law, chosen)
 
@@ -196,12 +197,11 @@ class IVNetwork(nn.Module):
 
         Nothing flows back from here into the rows: where a sharp peak lies has gradients that would drown all else.
         """
-        share = shares(w)
-        weights = self.anchor(pooled.detach())
+        weights = self.anchor(pooled.detach()).double()
         trust = (weights[:, :1] - 2).sigmoid()
-        first, own = row_ends(first_law.detach(), share), row_ends(law.detach(), share)
+        first, own = row_ends(first_law.detach(), w), row_ends(law.detach(), w)
         lower, upper = (f + trust * (o - f) for f, o in zip(first, own, strict=True))
-        return Anchors(lower, upper, sampling_scale(counts) * (2 * weights[:, 1:].tanh()).exp())
+        return Anchors(lower, upper, sampling_scale(counts.double()) * (2 * weights[:, 1:].tanh()).exp())
 
     def forward(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """x (B,N,D) float64; z, t, y, w (B,N) float32. Log posteriors (B,K) of effect, lower, upper."""
@@ -232,6 +232,7 @@ def _flip(values: Tensor, flip: Tensor) -> Tensor:
 
 
 def _count_anchors(counts: Tensor) -> Anchors:
+    counts = counts.double()
     lower, upper = ends_of(smoothed_law(counts))
     return Anchors(lower.unsqueeze(1), upper.unsqueeze(1), sampling_scale(counts))
 

@@ -85,7 +85,10 @@ def to_simplex(fit: Tensor) -> Tensor:
 
 
 class RegressionLayer(nn.Module):
-    """x (B,N,P), outcome (B,N,4) one-hot of 2t + y, arm (B,N,2) weights -> row inputs (B,N,outputs), law (B,N,2,4)."""
+    """x (B,N,P), outcome (B,N,4) one-hot of 2t + y, arm (B,N,2) weights -> row inputs (B,N,outputs), law (B,N,2,4).
+
+    Outside training it computes, and returns the law, in float64.
+    """
 
     def __init__(self, columns: int, features: int, penalties: int, learned: bool) -> None:
         super().__init__()
@@ -133,7 +136,7 @@ class RegressionLayer(nn.Module):
             sharp_fit.flatten(2),
             _per_table(fits[-1][1]).clamp(max=1),
         ]
-        return torch.cat(parts, 2).float(), law.float()
+        return torch.cat(parts, 2).float(), law
 
     def _averaged(self, stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
         """Mean of the candidates by their leave-one-out likelihood, tempered: fits of one table err together."""
