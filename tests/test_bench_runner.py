@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import polars as pl
@@ -108,13 +109,29 @@ def test_warm_up_is_not_counted(monkeypatch) -> None:
 
 
 def test_parallel_runs_agree_with_serial_ones_and_are_not_timed(tmp_path) -> None:
+    environment = dict(os.environ)
     jobs = plan("links", [SETTING], range(2), ["balke-pearl"])
     serial = run_jobs(jobs, RunStore(tmp_path / "a"), progress=False).sort("seed")
     parallel = run_jobs(jobs, RunStore(tmp_path / "b"), workers=2, progress=False).sort("seed")
     assert serial["lower"].to_list() == parallel["lower"].to_list()
     assert parallel["timed"].to_list() == [False, False]
+    assert parallel["threads"].to_list() == [1, 1] and os.environ == environment
     table = compare.plain_table(parallel, "links")
     assert table.rows[0].ours["seconds_per_1k"] is None
+
+
+def test_one_run_has_no_standard_error_and_only_timed_runs_state_their_threads() -> None:
+    runs = (
+        fake_runs()
+        .filter(pl.col("method") == "plugin")
+        .with_columns(timed=pl.col("seed") == 0, threads=pl.when(pl.col("seed") == 0).then(2).otherwise(1))
+    )
+    (table,) = compare.compare_all(runs, "jobs")
+    text = compare.to_markdown([table])
+    assert "| 5.00 | 68.50 ± 17.00 |" in text
+    assert "times with 2 threads" in text
+    seconds = compare.to_frame([table]).filter(pl.col("metric") == "seconds_per_1k")
+    assert seconds["ours"].to_list() == [5.0] and seconds["ours_se"].to_list() == [None]
 
 
 def fake_runs() -> pl.DataFrame:

@@ -55,6 +55,7 @@ class ComparedTable:
     sharp_width: float | None
     """Mean width of the identified set in our data sets; a shorter interval cannot contain it."""
     threads: tuple[int, ...]
+    """Of the runs that were timed."""
     failures: tuple[str, ...]
     """Distinct errors."""
 
@@ -64,11 +65,11 @@ class ComparedTable:
 
 
 def mean_se(values: Sequence[float] | pl.Series) -> Cell | None:
-    """Mean and standard error; None without values, error 0 with a single one."""
+    """Mean and standard error; None without values, error nan with a single one."""
     v = np.array([x for x in values if x is not None], dtype=float)
     if len(v) == 0:
         return None
-    return float(v.mean()), float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else 0.0
+    return float(v.mean()), float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else np.nan
 
 
 def compare(runs: pl.DataFrame, table: PaperTable) -> ComparedTable | None:
@@ -87,7 +88,7 @@ def compare(runs: pl.DataFrame, table: PaperTable) -> ComparedTable | None:
         rho=_mean(cases["rho"]),
         paper_rho=table.rho,
         sharp_width=_mean(cases["sharp_width"]),
-        threads=tuple(sorted(mine["threads"].unique().to_list())),
+        threads=tuple(sorted(mine.filter(pl.col("timed"))["threads"].unique().to_list())),
         failures=tuple(dict.fromkeys(f"{r['method']}: {r['error']}" for r in failed.iter_rows(named=True))),
     )
 
@@ -128,11 +129,16 @@ def _mean(values: pl.Series) -> float | None:
     return None if kept.is_empty() else float(kept.cast(pl.Float64).mean())  # type: ignore[arg-type]
 
 
-def _cell(cell: Cell | None, metric: str, pm: str = "±") -> str:
+def cell_text(cell: Cell | None, digits: int, pm: str = "±") -> str:
+    """Mean ± standard error; the mean alone where one run cannot say how much it varies."""
     if cell is None:
         return "–"
-    digits = DIGITS[metric] if metric != "seconds_per_1k" or cell[0] >= 0.1 else 4
-    return f"{cell[0]:.{digits}f} {pm} {cell[1]:.{digits}f}"
+    error = "" if np.isnan(cell[1]) else f" {pm} {cell[1]:.{digits}f}"
+    return f"{cell[0]:.{digits}f}{error}"
+
+
+def _digits(cell: Cell | None, metric: str) -> int:
+    return 4 if metric == "seconds_per_1k" and cell is not None and cell[0] < 0.1 else DIGITS[metric]
 
 
 def _share(value: float | None) -> str:
@@ -148,7 +154,8 @@ def header(table: ComparedTable) -> list[str]:
 def body(table: ComparedTable, pm: str = "±") -> list[list[str]]:
     lines = []
     for row in table.rows:
-        pairs = [_cell(side[metric], metric, pm) for metric in METRICS for side in (row.ours, row.paper)]
+        cells = [(side[metric], metric) for metric in METRICS for side in (row.ours, row.paper)]
+        pairs = [cell_text(cell, _digits(cell, metric), pm) for cell, metric in cells]
         extra = [_share(row.covers_effect), _share(row.covers_bounds_x)] if table.has_coverage else []
         sharp = "–" if table.sharp_width is None else f"{table.sharp_width:.3f}"
         lines.append([row.label, *pairs, sharp, *extra, f"{row.runs} ({row.failed})"])
@@ -159,7 +166,8 @@ def caption(table: ComparedTable) -> str:
     parts = [f"Mean n {table.n:,.0f}" if table.n else "", f"rho(Z, T) {table.rho:.3f}" if table.rho is not None else ""]
     if table.paper_rho is not None:
         parts[1] += f" (paper {table.paper_rho:.2f})"
-    parts.append(f"threads {', '.join(map(str, table.threads))}; warm-up excluded")
+    if table.threads:
+        parts.append(f"times with {', '.join(map(str, table.threads))} threads, warm-up excluded")
     text = "; ".join(p for p in parts if p) + ". Mean ± standard error over the data sets."
     return text + "".join(f" Failed: {failure}." for failure in table.failures[:3])
 
@@ -216,7 +224,7 @@ def to_frame(tables: Sequence[ComparedTable]) -> pl.DataFrame:
                 cells = dict(ours=ours[0], ours_se=ours[1], paper=paper[0], paper_se=paper[1])
                 rest = dict(sharp_width=table.sharp_width, n=table.n, rho=table.rho, runs=row.runs, failed=row.failed)
                 rows.append({"table": table.title, "method": row.method, "metric": metric, **cells, **rest})
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame(rows, infer_schema_length=None).fill_nan(None)
 
 
 def write_tables(tables: Sequence[ComparedTable], folder: Path, stem: str) -> list[Path]:

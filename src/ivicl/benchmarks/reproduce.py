@@ -4,76 +4,38 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import polars as pl
 
-from ivicl.benchmarks import catalog, figures, mass_covering
-from ivicl.benchmarks.compare import ComparedTable, compare_all, mean_se, write_tables
+from ivicl.benchmarks import figures, mass_covering
+from ivicl.benchmarks.agenda import (
+    FULL_METHODS,
+    QUICK_METHODS,
+    SHIFT_METHODS,
+    STUDY_METHODS,
+    TABLE_BENCHMARKS,
+    ReproduceConfig,
+    all_jobs,
+    shift_models,
+)
+from ivicl.benchmarks.compare import ComparedTable, cell_text, compare_all, mean_se, write_tables
 from ivicl.benchmarks.report import Report
-from ivicl.benchmarks.runner import Job, MethodSpec, only, plan, run_jobs, threads
+from ivicl.benchmarks.runner import Job, MethodSpec, only, run_jobs, threads
 from ivicl.benchmarks.store import RunStore
-from ivicl.benchmarks.studies import DEFAULT_SEEDS, QUICK_SEEDS, STUDIES, study_jobs, study_table
+from ivicl.benchmarks.studies import STUDIES, study_table
 from ivicl.benchmarks.synthetic import generate
 from ivicl.version import __version__
 
-TABLE_BENCHMARKS = ("synthetic", "jobs", "star", "airplane")
-FULL_METHODS = ("ivicl", "plugin", "whitehouse", "levis", "bayes-bp", "bayes", "balke-pearl", "late")
-QUICK_METHODS = ("ivicl", "plugin@learner=linear", "balke-pearl", "sharp", "manski-iv", "no-defiers", "late")
-STUDY_METHODS = ("ivicl", "plugin@learner=linear", "balke-pearl")
-SHIFT_METHODS = ("ivicl", "ivicl@effect")
-QUICK_STAR = ("small-regular/reading/weak", "small-regular/reading/strong")
 FIGURES: dict[str, tuple[Callable[[pl.DataFrame, Path], Path], str]] = {
     "strength": (figures.strength_figure, "Width and validity against the strength of the instrument, Jobs."),
     "calibration": (figures.calibration_figure, "Coverage against the nominal level; bands are one standard error."),
     "sensitivity": (figures.sensitivity_figure, "Coverage and width of 90 % intervals against rows and covariates."),
 }
-
-
-@dataclass(frozen=True)
-class ReproduceConfig:
-    """What to run and where to write it."""
-
-    folder: Path
-    quick: bool = False
-    """Few seeds, short sweeps, quick methods: minutes instead of hours."""
-    methods: tuple[str, ...] | None = None
-    """Methods of the tables; by default the paper's, or the quick ones."""
-    study_methods: tuple[str, ...] | None = None
-    """Methods of the three studies; by default the network, a fast plug-in and Balke-Pearl."""
-    seeds: int | None = None
-    """Data sets a setting in the tables: 10, or 3 when quick."""
-    model: str = ""
-    """A network file to use instead of the shipped one."""
-    shift_off_model: str = ""
-    """A network trained with the prior's shift switched off, to show what the shift buys."""
-    shift_on_model: str = ""
-    """Its twin, trained for as long with the shift on; by default the network of the tables, trained for longer."""
-    workers: int = 1
-    """Processes; more than one leaves the times out of the tables."""
-    paths: dict[str, str] = field(default_factory=dict)
-    """Files of the trials, by benchmark, instead of the packaged ones."""
-    progress: bool = True
-
-    def command(self) -> str:
-        """The command line that asks for the same report, but for its folder and the trials' files."""
-        words = ["ivicl", "reproduce", *(["--quick"] if self.quick else [])]
-        flags: dict[str, str] = {
-            "--methods": ",".join(self.methods or ()),
-            "--study-methods": ",".join(self.study_methods or ()),
-            "--seeds": str(self.seeds or ""),
-            "--model": self.model,
-            "--shift-on-model": self.shift_on_model,
-            "--shift-off-model": self.shift_off_model,
-            "--workers": str(self.workers) if self.workers > 1 else "",
-        }
-        return shlex.join(words + [word for flag, value in flags.items() if value for word in (flag, value)])
 
 
 def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
@@ -89,14 +51,7 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     for method, reason in missing.items():
         _say(f"{method} is left out: {reason}")
 
-    jobs = table_jobs(config, methods)
-    for study in STUDIES:
-        seeds = QUICK_SEEDS[study] if config.quick else DEFAULT_SEEDS[study]
-        extra = {"model": config.model, "path": config.paths.get("jobs")}
-        jobs += study_jobs(study, study_methods, seeds, config.quick, **extra)
-    if config.shift_off_model and "ivicl" not in missing:
-        planned = {job.key for job in jobs}
-        jobs += [job for job in shift_jobs(config) if job.key not in planned]
+    jobs = all_jobs(config, methods, study_methods, shift="ivicl" not in missing)
     runs = _run_with_estimate(jobs, store, config)
     comparisons = mass_covering.known_comparisons(config.model)
     random_tables = mass_covering.random_comparisons(5 if config.quick else 50, model=config.model)
@@ -115,34 +70,6 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     return report.write(config.folder)
 
 
-def table_jobs(config: ReproduceConfig, methods: Sequence[str]) -> list[Job]:
-    jobs: list[Job] = []
-    for benchmark in TABLE_BENCHMARKS:
-        settings = QUICK_STAR if config.quick and benchmark == "star" else catalog.settings(benchmark)
-        common = {"path": config.paths.get(benchmark), "model": config.model}
-        jobs += plan(benchmark, settings, range(_seeds(config)), methods, **common)
-    return jobs
-
-
-def _shift_models(config: ReproduceConfig) -> dict[str, str]:
-    return {"with the shift": config.shift_on_model or config.model, "shift switched off": config.shift_off_model}
-
-
-def shift_jobs(config: ReproduceConfig) -> list[Job]:
-    seeds = range(_shift_seeds(config))
-    models = _shift_models(config).values()
-    return [job for model in models for job in plan("synthetic", ("default",), seeds, SHIFT_METHODS, model=model)]
-
-
-def _shift_seeds(config: ReproduceConfig) -> int:
-    """Twins get 30 data sets: they differ by less than ten can show."""
-    return max(_seeds(config), 30) if config.shift_on_model else _seeds(config)
-
-
-def _seeds(config: ReproduceConfig) -> int:
-    return config.seeds or (3 if config.quick else 10)
-
-
 def unusable(methods: set[str], model: str = "") -> dict[str, str]:
     """Methods that cannot run here and why, found by running each on 200 rows."""
     sample = generate(0, n=200, noise_draws=2).data
@@ -156,14 +83,14 @@ def unusable(methods: set[str], model: str = "") -> dict[str, str]:
 
 
 def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig) -> pl.DataFrame:
-    """Run one job of each kind, say how long the rest will take, run the rest."""
+    """Run one job of each kind alone, for its time; say how long the rest will take; run the rest."""
     kinds: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         if not store.done(job.key):
             kinds.setdefault((job.method, job.benchmark), []).append(job)
     probes = [group[0] for group in kinds.values()]
     _say(f"{sum(map(len, kinds.values()))} runs to do; timing one of each kind first.")
-    runs = run_jobs(probes, store, workers=config.workers, progress=config.progress)
+    runs = run_jobs(probes, store, progress=config.progress)
     seconds = {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in runs.iter_rows(named=True)}
     left = sum((len(group) - 1) * seconds.get(kind, 0.0) for kind, group in kinds.items())
     _say(f"About {left / 60 / config.workers:.0f} minutes to go, from the time that these took.")
@@ -273,7 +200,7 @@ def _shift(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
         + ("by two networks that differ in nothing else." if config.shift_on_model else "by networks of unequal age.")
     )
     lines = []
-    for (name, model), method in product(_shift_models(config).items(), SHIFT_METHODS):
+    for (name, model), method in product(shift_models(config).items(), SHIFT_METHODS):
         rows = runs.filter(
             (pl.col("benchmark") == "synthetic")
             & (pl.col("method") == method)
@@ -282,7 +209,7 @@ def _shift(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
         )
         width, cover = mean_se(rows["width"]), mean_se(rows["covers_effect"].cast(pl.Float64))
         valid = mean_se(rows["valid"].cast(pl.Float64))
-        cells = ["–" if c is None else f"{c[0]:.3f} ± {c[1]:.3f}" for c in (width, cover, valid)]
+        cells = [cell_text(c, 3) for c in (width, cover, valid)]
         lines.append([name, method, *cells, str(rows.height)])
     report.table(["Network", "Method", "Width", "Covers effect", "Validity", "Data sets"], lines)
 

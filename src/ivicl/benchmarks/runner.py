@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any
@@ -155,16 +156,27 @@ def only(runs: pl.DataFrame, jobs: Sequence[Job]) -> pl.DataFrame:
 
 
 def _run_parallel(jobs: Sequence[Job], store: RunStore, workers: int, bar: _Bar) -> None:
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
+    with _one_thread(), ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         running = [pool.submit(execute, job, False, False) for job in jobs]
         for finished in as_completed(running):
             store.append(finished.result())
             bar.step()
 
 
-def _one_thread() -> None:
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
-        os.environ[name] = "1"
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile use one core each. Libraries ask when they are imported, so it is set before."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS", "LOKY_MAX_CPU_COUNT")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def execute(job: Job, warm_up: bool = True, timed: bool = True) -> Run:

@@ -105,6 +105,7 @@ def reproduce(
     methods: Annotated[str, typer.Option(help="Methods of the tables; by default the paper's.")] = "",
     study_methods: Annotated[str, typer.Option(help="Methods of the three studies.")] = "",
     seeds: Annotated[int | None, typer.Option(help="Data sets a setting in the tables: 10, or 3 when quick.")] = None,
+    slow_seeds: Annotated[int | None, typer.Option(help="The same for bayes-bp and bayes, which take minutes.")] = None,
     model: Model = "",
     shift_off_model: Annotated[str, typer.Option(help="A network trained with the prior's shift switched off.")] = "",
     shift_on_model: Annotated[str, typer.Option(help="Its twin with the shift on; else the tables' network.")] = "",
@@ -114,7 +115,7 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
     """Every table and figure of the paper's evaluation, in one Markdown and one HTML report."""
-    from ivicl.benchmarks.reproduce import ReproduceConfig
+    from ivicl.benchmarks.agenda import ReproduceConfig
     from ivicl.benchmarks.reproduce import reproduce as run
 
     plain, page = run(
@@ -124,6 +125,7 @@ def reproduce(
             methods=_names(methods),
             study_methods=_names(study_methods),
             seeds=seeds,
+            slow_seeds=slow_seeds,
             model=model,
             shift_off_model=shift_off_model,
             shift_on_model=shift_on_model,

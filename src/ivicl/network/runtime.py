@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -96,6 +97,9 @@ class Model:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         # The planner of memory reuse is quadratic in the nodes: 0.6 s of loading. Buffers are freed either way.
         options.enable_mem_reuse = False
+        # As other numerical libraries do; 0 leaves it to the runtime.
+        asked = os.environ.get("OMP_NUM_THREADS", "")
+        options.intra_op_num_threads = int(asked) if asked.isdigit() else 0
         return onnxruntime.InferenceSession(self._content, options, providers=["CPUExecutionProvider"])
 
     @cached_property
