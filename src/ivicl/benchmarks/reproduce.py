@@ -83,7 +83,7 @@ def unusable(methods: set[str], model: str = "") -> dict[str, str]:
 
 
 def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig) -> pl.DataFrame:
-    """Run one job of each kind alone, for its time; say how long the rest will take; run the rest."""
+    """Run one job of each kind alone, for its time; say how long the rest will take; run it, quick ones first."""
     kinds: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         if not store.done(job.key):
@@ -94,7 +94,8 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
     seconds = {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in runs.iter_rows(named=True)}
     left = sum((len(group) - 1) * seconds.get(kind, 0.0) for kind, group in kinds.items())
     _say(f"About {left / 60 / config.workers:.0f} minutes to go, from the time that these took.")
-    return only(run_jobs(jobs, store, workers=config.workers, progress=config.progress), jobs)
+    rest = sorted(jobs, key=lambda job: seconds.get((job.method, job.benchmark), 0.0))
+    return only(run_jobs(rest, store, workers=config.workers, progress=config.progress), jobs)
 
 
 def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:

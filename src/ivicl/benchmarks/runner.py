@@ -137,10 +137,10 @@ def run_jobs(jobs: Sequence[Job], store: RunStore, *, workers: int = 1, progress
         if workers > 1 and len(wanted) > 1:
             _run_parallel(wanted, store, workers, bar)
         else:
-            warm: set[tuple[str, str, str]] = set()
+            warm: set[tuple[str, str]] = set()
             for job in wanted:
                 bar.say(f"{job.method} on {job.benchmark} {job.setting} seed {job.seed}")
-                kind = (job.method, job.benchmark, job.model)
+                kind = (job.method, job.model)
                 store.append(execute(job, warm_up=kind not in warm))
                 warm.add(kind)
                 bar.step()
