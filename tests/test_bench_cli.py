@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from ivicl.benchmarks import agenda, mass_covering, reproduce
 from ivicl.benchmarks.report import Report
+from ivicl.benchmarks.store import RunStore
 from ivicl.benchmarks.variational import binned
 from ivicl.cli import app
 from ivicl.errors import InputError
@@ -113,6 +115,12 @@ def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
         assert f"({name}.png)" in text
     assert page.read_text().count("data:image/png;base64,") == 4
     assert (tmp_path / "tables.tex").exists()
+
+    done = len(RunStore(tmp_path).frame())
+    more = replace(config, methods=("balke-pearl",), seeds=2, report_only=True)
+    text = reproduce.reproduce(more)[0].read_text()
+    assert f"So far {done} of {done + 5} runs are done" in text, "one more seed: synthetic, jobs twice, star, airplane"
+    assert len(RunStore(tmp_path).frame()) == done
 
 
 def test_slow_methods_may_have_fewer_data_sets(tmp_path) -> None:

@@ -46,6 +46,8 @@ class ReproduceConfig:
     """Processes; with more than one, only the first run of a method on a benchmark, which is done alone, is timed."""
     paths: dict[str, str] = field(default_factory=dict)
     """Files of the trials, by benchmark, instead of the packaged ones."""
+    report_only: bool = False
+    """Run nothing: a report of the runs that are there."""
     progress: bool = True
 
     def command(self) -> str:

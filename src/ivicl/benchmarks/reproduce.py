@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from ivicl.benchmarks import figures, mass_covering
@@ -39,25 +40,27 @@ FIGURES: dict[str, tuple[Callable[[pl.DataFrame, Path], Path], str]] = {
 
 
 def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
-    """Run what is missing in the folder, then write report.md and report.html."""
+    """Run what is missing in the folder, unless only a report is asked for; then write report.md and report.html."""
     started = time.perf_counter()
     config.folder.mkdir(parents=True, exist_ok=True)
     store = RunStore(config.folder)
     wanted = config.methods or (QUICK_METHODS if config.quick else FULL_METHODS)
     study_wanted = config.study_methods or STUDY_METHODS
-    missing = unusable({*wanted, *study_wanted}, config.model)
+    missing = {} if config.report_only else unusable({*wanted, *study_wanted}, config.model)
     methods = tuple(m for m in wanted if m not in missing)
     study_methods = tuple(m for m in study_wanted if m not in missing)
     for method, reason in missing.items():
         _say(f"{method} is left out: {reason}")
 
     jobs = all_jobs(config, methods, study_methods, shift="ivicl" not in missing)
-    runs = _run_with_estimate(jobs, store, config)
+    runs = only(store.frame(), jobs) if config.report_only else _run_with_estimate(jobs, store, config)
     comparisons = mass_covering.known_comparisons(config.model)
     random_tables = mass_covering.random_comparisons(5 if config.quick else 50, model=config.model)
 
     report = Report("The paper's evaluation, reproduced by ivicl")
     _preamble(report, config, missing)
+    if runs.height < len(jobs):
+        report.paragraph(f"So far {runs.height:,} of {len(jobs):,} runs are done; the same command does the rest.")
     main = runs.filter(pl.col("model").is_in(["", config.model]))
     _networks(report, main)
     _tables(report, main, config)
@@ -83,19 +86,33 @@ def unusable(methods: set[str], model: str = "") -> dict[str, str]:
 
 
 def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig) -> pl.DataFrame:
-    """Run one job of each kind alone, for its time; say how long the rest will take; run it, quick ones first."""
+    """Run one job of each kind alone, for its time; say how long the rest will take; run it.
+
+    Quick kinds come first, by powers of ten, and then one seed after the other: an interrupted run has all methods of
+    a kind on the same data sets.
+    """
     kinds: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         if not store.done(job.key):
             kinds.setdefault((job.method, job.benchmark), []).append(job)
-    probes = [group[0] for group in kinds.values()]
-    _say(f"{sum(map(len, kinds.values()))} runs to do; timing one of each kind first.")
-    runs = run_jobs(probes, store, progress=config.progress)
-    seconds = {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in runs.iter_rows(named=True)}
-    left = sum((len(group) - 1) * seconds.get(kind, 0.0) for kind, group in kinds.items())
-    _say(f"About {left / 60 / config.workers:.0f} minutes to go, from the time that these took.")
-    rest = sorted(jobs, key=lambda job: seconds.get((job.method, job.benchmark), 0.0))
+    known = _seconds(store.frame())
+    probes = [group[0] for kind, group in kinds.items() if kind not in known]
+    _say(f"{sum(map(len, kinds.values()))} runs to do; timing {len(probes)} alone first, one of each kind.")
+    seconds = _seconds(run_jobs(probes, store, progress=config.progress))
+    left = sum(len(group) * seconds.get(kind, 0.0) for kind, group in kinds.items())
+    _say(f"About {left / 60 / config.workers:.0f} minutes in all, from the time that these took.")
+
+    def turn(job: Job) -> tuple[float, int]:
+        return np.floor(np.log10(max(seconds.get((job.method, job.benchmark), 0.0), 0.1))), job.seed
+
+    rest = sorted(jobs, key=turn)
     return only(run_jobs(rest, store, workers=config.workers, progress=config.progress), jobs)
+
+
+def _seconds(runs: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """Mean time of the timed runs of each method on each benchmark; 0 where all failed."""
+    timed = runs.filter(pl.col("timed")).group_by("method", "benchmark").agg(pl.col("seconds").mean())
+    return {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in timed.iter_rows(named=True)}
 
 
 def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:

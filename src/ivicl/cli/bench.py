@@ -112,6 +112,9 @@ def reproduce(
     workers: Workers = 1,
     nsw: NswPath = None,
     star: StarPath = None,
+    report_only: Annotated[
+        bool, typer.Option("--report-only", help="Report what is done so far; run nothing.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
     """Every table and figure of the paper's evaluation, in one Markdown and one HTML report."""
@@ -131,6 +134,7 @@ def reproduce(
             shift_on_model=shift_on_model,
             workers=workers,
             paths={name: path for name, path in (("jobs", nsw), ("star", star)) if path},
+            report_only=report_only,
             progress=not quiet,
         )
     )
