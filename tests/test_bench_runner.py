@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import polars as pl
@@ -92,8 +96,6 @@ def test_validity_means_the_identified_set_where_it_is_known() -> None:
 
 
 def test_warm_up_is_not_counted(monkeypatch) -> None:
-    import time
-
     calls = []
 
     class Slow:
@@ -118,6 +120,34 @@ def test_parallel_runs_agree_with_serial_ones_and_are_not_timed(tmp_path) -> Non
     assert parallel["threads"].to_list() == [1, 1] and os.environ == environment
     table = compare.plain_table(parallel, "links")
     assert table.rows[0].ours["seconds_per_1k"] is None
+
+
+KILLED = """
+import os, signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from ivicl.benchmarks.runner import _leave_with_parent
+
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_leave_with_parent)
+    print(pool.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_workers_end_with_a_program_that_was_killed(tmp_path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    printed = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, timeout=60, check=False).stdout
+    worker = int(printed)
+    for _ in range(100):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker outlived its parent by ten seconds")
 
 
 def test_one_run_has_no_standard_error_and_only_timed_runs_state_their_threads() -> None:

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -156,11 +157,24 @@ def only(runs: pl.DataFrame, jobs: Sequence[Job]) -> pl.DataFrame:
 
 
 def _run_parallel(jobs: Sequence[Job], store: RunStore, workers: int, bar: _Bar) -> None:
-    with _one_thread(), ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with _one_thread(), ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_with_parent) as pool:
         running = [pool.submit(execute, job, False, False) for job in jobs]
         for finished in as_completed(running):
             store.append(finished.result())
             bar.step()
+
+
+def _leave_with_parent() -> None:
+    """In a worker: end when the program that started it has been killed, which would otherwise leave it waiting."""
+    parent = parent_process()
+    assert parent is not None, "a worker has one"
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
 
 
 @contextmanager
