@@ -55,6 +55,19 @@ def test_no_pass_is_larger_than_the_limit(stand_in, monkeypatch):
     assert sum(b for b, _, _ in stand_in.shapes) == 23
 
 
+def test_passes_side_by_side_give_the_same_answers_in_the_same_order(monkeypatch):
+    """With the shipped model: each pass has a study or two, and sizes are mixed."""
+    frame = studies([40, 90, 41, 35, 88, 60, 30])
+    monkeypatch.setattr(batching, "ROWS_PER_PASS", 100)
+    one_by_one = IVBounds().fit_many(frame, by="study", covariates=["x0"], **ROLES)
+    monkeypatch.setattr(batching, "PASSES_WORTH_A_POOL", 2)
+    together = IVBounds().fit_many(frame, by="study", covariates=["x0"], **ROLES)
+    assert together["study"].to_list() == one_by_one["study"].to_list()
+    for end in ("lower", "upper"):
+        assert one_by_one[end].n_unique() == 7
+        assert together[end].to_list() == pytest.approx(one_by_one[end].to_list(), abs=1e-6)
+
+
 def test_a_bad_study_is_a_row_with_its_error(stand_in):
     frame = studies([50, 50, 50]).with_columns(
         z=pl.when(pl.col("study") == "s1").then(1).otherwise(pl.col("z")),
