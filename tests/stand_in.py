@@ -6,6 +6,8 @@ nothing; weights are counts), so that a mistake in stacking, padding or unstacki
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ivicl.classical.balke_pearl import sharp_ends
@@ -26,6 +28,9 @@ class StandIn:
         self.shapes.append(x.shape)
         parts = [self._one(*each) for each in zip(x, z, t, y, w, strict=True)]
         return Posteriors(*(np.stack(part) for part in zip(*parts, strict=True)))
+
+    def predict_side_by_side(self, passes) -> Iterator[Posteriors]:
+        return (self.predict(*arrays) for arrays in passes)
 
     def predict_counts(self, tables) -> Posteriors:
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
