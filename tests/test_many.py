@@ -68,6 +68,15 @@ def test_passes_side_by_side_give_the_same_answers_in_the_same_order(monkeypatch
         assert together[end].to_list() == pytest.approx(one_by_one[end].to_list(), abs=1e-6)
 
 
+def test_large_tables_do_not_pass_side_by_side(stand_in, monkeypatch):
+    """Their memory would add up."""
+    monkeypatch.setattr(batching, "ROWS_PER_PASS", 50)
+    monkeypatch.setattr(batching, "PASSES_WORTH_A_POOL", 2)
+    monkeypatch.setattr(type(stand_in), "predict_side_by_side", None)
+    IVBounds().fit_many(studies([60, 60, 40, 40]), by="study", covariates=["x0"], **ROLES)
+    assert sorted(shape[1] for shape in stand_in.shapes) == [40, 40, 60, 60]
+
+
 def test_a_bad_study_is_a_row_with_its_error(stand_in):
     frame = studies([50, 50, 50]).with_columns(
         z=pl.when(pl.col("study") == "s1").then(1).otherwise(pl.col("z")),

@@ -28,6 +28,7 @@ from ivicl.bounds import COVERS
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.estimator import COMBINATIONS, IVBounds
+from ivicl.network.runtime import threads_asked
 from ivicl.registry import METHODS
 from ivicl.result import BoundsResult
 from ivicl.version import __version__
@@ -260,8 +261,7 @@ def _few_rows(data: IVData) -> IVData:
 
 def threads() -> int:
     """Threads that numerical libraries may use: OMP_NUM_THREADS, or the cores this process may run on."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() else len(os.sched_getaffinity(0))
+    return threads_asked() or len(os.sched_getaffinity(0))
 
 
 class _Bar:

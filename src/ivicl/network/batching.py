@@ -57,7 +57,8 @@ def predict_tables(
         on_rows(sum(tables[i].rows for i in chosen))
     batches = _batches([i for i in range(len(tables)) if varies[i]], [table.rows for table in tables])
     stacks = (_stack([tables[i] for i in chosen]) for chosen in batches)
-    many = len(batches) >= PASSES_WORTH_A_POOL
+    # Large tables pass alone: side by side their memory would add up, and nothing is gained.
+    many = len(batches) >= PASSES_WORTH_A_POOL and tables[batches[0][0]].rows <= ROWS_PER_PASS
     answers = model.predict_side_by_side(stacks) if many else (model.predict(*arrays) for arrays in stacks)
     for chosen, answer in zip(batches, answers, strict=True):
         _spread(answer, chosen, found)

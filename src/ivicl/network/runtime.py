@@ -57,8 +57,8 @@ class Posteriors:
         return BinnedPosterior(EFFECT_EDGES, getattr(self, name)[table])
 
 
-def _threads_asked() -> int:
-    """OMP_NUM_THREADS, as other numerical libraries have it; 0, where it does not say, leaves it to the runtime."""
+def threads_asked() -> int:
+    """OMP_NUM_THREADS, as other numerical libraries have it; 0 where it does not say."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() else 0
 
@@ -105,7 +105,7 @@ class Model:
 
     @cached_property
     def _session(self) -> Any:
-        return self._open(_threads_asked())
+        return self._open(threads_asked())  # 0 leaves it to the runtime
 
     @cached_property
     def _one_thread_session(self) -> Any:
@@ -131,7 +131,7 @@ class Model:
     def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray, ...]]) -> Iterator[Posteriors]:
         """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little."""
         session = self._one_thread_session  # opened here: a cached property is no place for a race
-        with ThreadPoolExecutor(_threads_asked() or os.cpu_count()) as pool:
+        with ThreadPoolExecutor(threads_asked() or os.cpu_count()) as pool:
             yield from pool.map(lambda arrays: _run(session, *arrays), passes)
 
     def predict(self, x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> Posteriors:
