@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ivicl.classical.balke_pearl import sharp_ends
-from ivicl.network.runtime import Posteriors
+from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.methods.pretrained.runtime import Posteriors
 from ivicl.posterior import EFFECT_EDGES
 
 

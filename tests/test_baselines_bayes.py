@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from ivicl import IVBounds, IVData
-from ivicl.baselines.bayes import STRATUM_EFFECT, compatible_strata
-from ivicl.baselines.gp import JITTER, GPConfig, LatentGP, posterior_latents, spread_points, standardise
-from ivicl.baselines.simulate import SWITCH
 from ivicl.errors import InputError, MissingDependencyError
+from ivicl.methods.baselines.bayes import STRATUM_EFFECT, compatible_strata
+from ivicl.methods.baselines.gp import JITTER, GPConfig, LatentGP, posterior_latents, spread_points, standardise
+from ivicl.methods.baselines.simulate import SWITCH
 
 CHOLESTYRAMINE = np.array([158, 14, 0, 0, 52, 12, 23, 78])
 QUICK = {"max_steps": 400, "draws": 1000, "window": 50}
@@ -123,7 +123,7 @@ def test_bayes_bp_settles_on_the_classical_bound_as_people_grow():
 
 
 def test_bayes_is_too_narrow_beside_the_exact_posterior():
-    from ivicl.classical.exact_posterior import exact_posterior
+    from ivicl.methods.classical.exact_posterior import exact_posterior
 
     found = IVBounds(method="bayes", **QUICK).fit_counts(CHOLESTYRAMINE)
     low, high = exact_posterior(CHOLESTYRAMINE, n_draws=20_000, tolerance=0.01).interval(0.01)

@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import norm
 
 from ivicl import IVBounds, IVData
-from ivicl.baselines.levels import outcome_levels
-from ivicl.baselines.nuisance import NuisanceConfig, estimate_nuisances
-from ivicl.baselines.one_step import critical_value, estimate_ends
-from ivicl.baselines.scores import default_sharpness
-from ivicl.baselines.simulate import MARGIN, SWITCH, WITH_MARGIN, NewtonLogistic
-from ivicl.classical.balke_pearl import sharp_ends
 from ivicl.errors import InputError
+from ivicl.methods.baselines.levels import outcome_levels
+from ivicl.methods.baselines.nuisance import NuisanceConfig, estimate_nuisances
+from ivicl.methods.baselines.one_step import critical_value, estimate_ends
+from ivicl.methods.baselines.scores import default_sharpness
+from ivicl.methods.baselines.simulate import MARGIN, SWITCH, WITH_MARGIN, NewtonLogistic
+from ivicl.methods.classical.balke_pearl import sharp_ends
 
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
 FAST = NewtonLogistic()

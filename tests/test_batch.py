@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from ivicl.cli import app
 from ivicl.errors import InputError
-from ivicl.many_store import Store
+from ivicl.scale.store import Store
 from stand_in import made_up
 
 
@@ -61,7 +61,7 @@ def test_standard_output_gets_json_lines_and_nothing_else(source):
 
 
 def test_rows_are_on_disk_before_the_end_and_resume_goes_on(source, tmp_path, monkeypatch):
-    import ivicl.many as many
+    import ivicl.scale.many as many
 
     monkeypatch.setattr(many, "STUDIES_PER_CHUNK", 2)
     output = tmp_path / "bounds.csv"

@@ -7,8 +7,8 @@ import pytest
 
 from ivicl.benchmarks import airplane, links, synthetic
 from ivicl.benchmarks.catalog import dataset, settings
-from ivicl.classical.balke_pearl import sharp_ends
 from ivicl.errors import InputError
+from ivicl.methods.classical.balke_pearl import sharp_ends
 
 
 def test_one_seed_one_table_and_the_shape_of_the_paper() -> None:

@@ -183,7 +183,7 @@ def test_exact_from_the_command_line(run):
 
 def test_our_own_faults_exit_with_1(tmp_path):
     program = (
-        "import sys, ivicl.registry as r; r.METHODS['broken'] = 'math:sqrt'; from ivicl.cli import main; "
+        "import sys, ivicl.methods.registry as r; r.METHODS['broken'] = 'math:sqrt'; from ivicl.cli import main; "
         "sys.argv = ['ivicl', 'counts', *'12345678', '-m', 'broken']; main()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from ivicl import IVBounds
-from ivicl.bounds import IdentifiedSet
 from ivicl.errors import InputError
-from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
 
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ivicl import IVBounds, IVData
-from ivicl.diagnostics import diagnose
-from ivicl.diagnostics_covariates import logistic_ridge
+from ivicl.results.diagnostics.covariates import logistic_ridge
+from ivicl.results.diagnostics.findings import diagnose
 from stand_in import made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}

@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from ivicl.cli import app
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn
 
 ROOT = Path(__file__).parent.parent
@@ -61,7 +61,7 @@ def test_commands_and_flags_exist():
 
 
 def test_every_option_of_combine_is_explained():
-    from ivicl.outcomes import COMBINATIONS
+    from ivicl.methods.outcomes import COMBINATIONS
 
     text = (ROOT / "docs" / "outcomes.md").read_text(encoding="utf-8")
     assert all(f'`"{name}"`' in text for name in COMBINATIONS)

@@ -9,10 +9,10 @@ import pytest
 
 from enumeration import EFFECT, draws, mixture
 from ivicl import InputError, IVBounds
-from ivicl.classical.balke_pearl import sharp_ends
-from ivicl.classical.exact_posterior import WATCHED, exact_posterior, exact_posteriors
-from ivicl.classical.line_move import line_move
-from ivicl.classical.strata_chains import CELLS, CIRCUITS, INCIDENCE, StrataChains
+from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.methods.classical.exact_posterior import WATCHED, exact_posterior, exact_posteriors
+from ivicl.methods.classical.line_move import line_move
+from ivicl.methods.classical.strata_chains import CELLS, CIRCUITS, INCIDENCE, StrataChains
 
 CHOLESTYRAMINE = np.array([158, 14, 0, 0, 52, 12, 23, 78]).reshape(2, 2, 2)
 VITAMIN_A = np.array([74, 11514, 0, 0, 34, 2385, 12, 9663]).reshape(2, 2, 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from ivicl import IVBounds
 from ivicl.cli import app
 from ivicl.errors import InputError
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ivicl import IVBounds, IVData
-from ivicl.large import keep_probability, shrink
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained.large import keep_probability, shrink
+from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}

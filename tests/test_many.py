@@ -6,9 +6,9 @@ import pytest
 
 from ivicl import IVBounds
 from ivicl.errors import InputError
-from ivicl.many import SCHEMA
-from ivicl.network import batching
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained import batching
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.scale.many import SCHEMA
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}

@@ -10,9 +10,9 @@ import pytest
 
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError
-from ivicl.network.batching import Table, predict_tables
-from ivicl.network.runtime import Model
-from ivicl.network.tables import association, left_out_columns
+from ivicl.methods.pretrained.batching import Table, predict_tables
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.tables import association, left_out_columns
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
@@ -135,7 +135,7 @@ def test_a_model_file_that_is_not_there(stand_in):
 
 
 def test_the_shipped_model_knows_the_diagnostics_limits(shipped):
-    from ivicl.diagnostics import TRAINED_COVARIATES, TRAINED_PEOPLE
+    from ivicl.results.diagnostics.findings import TRAINED_COVARIATES, TRAINED_PEOPLE
 
     assert shipped.metadata["network"]["max_features"] == TRAINED_COVARIATES
     assert shipped.metadata["network"]["max_count"] == TRAINED_PEOPLE[1]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ivicl.errors import ModelFileError
-from ivicl.network import runtime
-from ivicl.network.runtime import Model, file_digest
+from ivicl.methods.pretrained import runtime
+from ivicl.methods.pretrained.runtime import Model, file_digest
 
 REFERENCE = Path(__file__).with_name("reference_predictions.json")
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
@@ -77,7 +77,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ivicl.network.runtime.SCHEMA", 99)
+    monkeypatch.setattr("ivicl.methods.pretrained.runtime.SCHEMA", 99)
     (tmp_path / "old.onnx").write_bytes(Model.shipped()._content)
     with pytest.raises(ModelFileError, match="schema"):
         Model.load(tmp_path / "old.onnx")
@@ -85,12 +85,9 @@ def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_weights_and_graph_are_the_same_model(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from importlib import resources
+    from ivicl.learn.network.checkpoint import load_weights
 
-    from ivicl.network.checkpoint import load_weights
-
-    with resources.as_file(resources.files("ivicl") / "weights" / "ivicl.safetensors") as path:
-        network, record = load_weights(path)
+    network, record = load_weights(Path(__file__).parents[1] / "weights" / "ivicl.safetensors")
     assert record["training"] == Model.shipped().metadata["training"]
     table = rows_table()
     with torch.no_grad():

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from ivicl.network.config import NetworkConfig  # noqa: E402
-from ivicl.network.export import export, rounded  # noqa: E402
-from ivicl.network.model import IVNetwork  # noqa: E402
-from ivicl.network.runtime import Model, Posteriors  # noqa: E402
+from ivicl.learn.network.config import NetworkConfig  # noqa: E402
+from ivicl.learn.network.export import export, rounded  # noqa: E402
+from ivicl.learn.network.model import IVNetwork  # noqa: E402
+from ivicl.methods.pretrained.runtime import Model, Posteriors  # noqa: E402
 
 TOLERANCE = 1e-4
 SMALL = {

@@ -7,13 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ivicl.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
-from ivicl.network.config import NetworkConfig  # noqa: E402
-from ivicl.network.head import read_grid  # noqa: E402
-from ivicl.network.linalg import block_inverse, inverse  # noqa: E402
-from ivicl.network.model import IVNetwork  # noqa: E402
-from ivicl.network.regression import Arm, RegressionLayer  # noqa: E402
-from ivicl.prior import sharp_ends  # noqa: E402
+from ivicl.learn.network.config import NetworkConfig  # noqa: E402
+from ivicl.learn.network.head import read_grid  # noqa: E402
+from ivicl.learn.network.linalg import block_inverse, inverse  # noqa: E402
+from ivicl.learn.network.model import IVNetwork  # noqa: E402
+from ivicl.learn.network.regression import Arm, RegressionLayer  # noqa: E402
+from ivicl.learn.prior import sharp_ends  # noqa: E402
+from ivicl.methods.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
 
 
 def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from ivicl import IVBounds, IVData
-from ivicl.bounds import IdentifiedSet
-from ivicl.outcomes import COMBINATIONS, choose_thresholds, combine_thresholds, randomised
-from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
-from ivicl.width import rounded_interval, width_parts
+from ivicl._shared.numbers import rounded_interval
+from ivicl.methods.outcomes import COMBINATIONS, choose_thresholds, combine_thresholds, randomised
+from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet, width_parts
 
 
 def data_of(y, outcome_range=None, w=None):

@@ -8,7 +8,7 @@ import pytest
 
 from ivicl import IVBounds
 from ivicl.errors import InputError
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
@@ -60,7 +60,7 @@ def test_what_cannot_be_drawn_is_said(result, tmp_path):
 def test_no_global_state_of_matplotlib_is_touched():
     code = (
         "import sys, matplotlib\n"
-        "from ivicl.plots import STYLE\n"
+        "from ivicl.results.pictures import STYLE\n"
         "before = [matplotlib.rcParams[name] for name in STYLE]\n"
         "from ivicl import IVBounds\n"
         "res = IVBounds(method='balke-pearl').fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])\n"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from ivicl.cli import app
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.prior import PriorConfig, generator_for, sample_rows
+from ivicl.learn.prior import PriorConfig, generator_for, sample_rows
 
 runner = CliRunner()
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from ivicl.classical import balke_pearl
-from ivicl.prior import (
+from ivicl.learn.prior import (
     PriorConfig,
     generator_for,
     sample_compressed,
@@ -17,12 +16,13 @@ from ivicl.prior import (
     sharp_ends,
     sharp_terms,
 )
-from ivicl.prior import compressed as compressed_module
-from ivicl.prior.counts import counts_for_arms, posterior_draws
-from ivicl.prior.designs import FORBIDDEN, SLACK, UNSAFE, log_ratio, smallest_arm, tilted_beta
-from ivicl.prior.randomness import dirichlet, multinomial_counts, symmetric_beta
-from ivicl.prior.sampler import draw_rows, laws_given_events, propose_laws
-from ivicl.prior.strata import EFFECT, law_of
+from ivicl.learn.prior import compressed as compressed_module
+from ivicl.learn.prior.counts import counts_for_arms, posterior_draws
+from ivicl.learn.prior.designs import FORBIDDEN, SLACK, UNSAFE, log_ratio, smallest_arm, tilted_beta
+from ivicl.learn.prior.randomness import dirichlet, multinomial_counts, symmetric_beta
+from ivicl.learn.prior.sampler import draw_rows, laws_given_events, propose_laws
+from ivicl.learn.prior.strata import EFFECT, law_of
+from ivicl.methods.classical import balke_pearl
 
 DEFAULT = PriorConfig.default()
 

@@ -56,7 +56,7 @@ def test_commands_named_in_the_readme_exist():
 
 
 def test_methods_table_is_the_registry():
-    from ivicl.registry import METHODS
+    from ivicl.methods.registry import METHODS
 
     table = README.split("## Methods")[1].split("## Status")[0]
     named = {

@@ -7,7 +7,7 @@ import pytest
 
 from ivicl import BoundsResult, IVBounds
 from ivicl.errors import InputError
-from ivicl.network.runtime import Model
+from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
@@ -62,7 +62,7 @@ def test_a_report_is_one_sound_page_that_loads_nothing(fits, kind, tmp_path):
 
 
 def test_the_report_holds_the_answer_and_where_it_comes_from(fits):
-    from ivicl.report import report_html
+    from ivicl.results.report.page import report_html
 
     res = fits["binary"]
     text = report_html(res)
@@ -77,7 +77,7 @@ def test_the_report_holds_the_answer_and_where_it_comes_from(fits):
 
 
 def test_the_words_of_a_user_are_escaped(fits):
-    from ivicl.report import report_html
+    from ivicl.results.report.page import report_html
 
     text = report_html(fits["binary"], title="<script>alert(1)</script>", question="a < b & c?")
     assert "<script" not in text
@@ -85,7 +85,7 @@ def test_the_words_of_a_user_are_escaped(fits):
 
 
 def test_the_combination_is_explained(fits):
-    from ivicl.report_words import methods_paragraph
+    from ivicl.results.report.words import methods_paragraph
 
     assert "as if they were independent" in methods_paragraph(fits["amounts"])
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from ivicl import BoundsResult, InputError, IVBounds, IVData
-from ivicl.bounds import IdentifiedSet, MethodBounds, MethodOptions
 from ivicl.estimator import make_result
-from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+from ivicl.methods.base import MethodBounds, MethodOptions
+from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
 
 DATA = IVData.from_counts([158, 14, 0, 0, 52, 12, 23, 78])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from ivicl.special import chi_squared_tail, expit
+from ivicl._shared.special import chi_squared_tail, expit
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 10, 47, 200, 5000])

@@ -19,13 +19,13 @@ from typer.testing import CliRunner  # noqa: E402
 
 from ivicl.cli import app  # noqa: E402
 from ivicl.errors import InputError  # noqa: E402
-from ivicl.network.config import NetworkConfig  # noqa: E402
-from ivicl.prior import generator_for, sample_counts, sample_rows  # noqa: E402
-from ivicl.training import plan  # noqa: E402
-from ivicl.training.config import TrainConfig  # noqa: E402
-from ivicl.training.loop import Run, train, train_step  # noqa: E402
-from ivicl.training.losses import LossWeights, count_loss, table_loss  # noqa: E402
-from ivicl.training.optim import MuonAdamW, orthogonalise  # noqa: E402
+from ivicl.learn.network.config import NetworkConfig  # noqa: E402
+from ivicl.learn.prior import generator_for, sample_counts, sample_rows  # noqa: E402
+from ivicl.learn.training import plan  # noqa: E402
+from ivicl.learn.training.config import TrainConfig  # noqa: E402
+from ivicl.learn.training.loop import Run, train, train_step  # noqa: E402
+from ivicl.learn.training.losses import LossWeights, count_loss, table_loss  # noqa: E402
+from ivicl.learn.training.optim import MuonAdamW, orthogonalise  # noqa: E402
 
 TINY = [
     "network.width=16", "network.row_hidden=16", "network.latents=4", "network.regression_features=8",
@@ -46,7 +46,7 @@ def losses_of(folder: Path) -> list[tuple[str, ...]]:
 
 
 def test_resumed_run_is_the_unbroken_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ivicl.training.loop.validate", lambda *_: {"rows": 0.0})
+    monkeypatch.setattr("ivicl.learn.training.loop.validate", lambda *_: {"rows": 0.0})
     train(Run(tiny(), tmp_path / "whole"), progress=False)
     train(Run(tiny(), tmp_path / "broken"), progress=False, until=5)
     train(Run.resume(tmp_path / "broken"), progress=False)
@@ -59,7 +59,7 @@ def test_resumed_run_is_the_unbroken_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_run_from_weights_takes_their_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going on from weights must not depend on what the preset has become since."""
-    monkeypatch.setattr("ivicl.training.loop.validate", lambda *_: {"rows": 0.0})
+    monkeypatch.setattr("ivicl.learn.training.loop.validate", lambda *_: {"rows": 0.0})
     first = train(Run(tiny(), tmp_path / "first"), progress=False, until=1)
     first.save()
     others = [s for s in TINY if not s.startswith("network.")]
@@ -220,8 +220,8 @@ def test_paper_preset_builds_steps_and_exports(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     import numpy as np
 
-    from ivicl.network.export import export
-    from ivicl.network.runtime import Model
+    from ivicl.learn.network.export import export
+    from ivicl.methods.pretrained.runtime import Model
 
     export(run.averaged(), tmp_path / "paper.onnx", {})
     found = Model.load(tmp_path / "paper.onnx").predict_counts(np.arange(8.0)[None] + 1)

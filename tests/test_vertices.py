@@ -7,10 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ivicl.classical.balke_pearl import sharp_ends  # noqa: E402
-from ivicl.evaluation import reference  # noqa: E402
-from ivicl.network.summary import smoothed_law  # noqa: E402
-from ivicl.network.vertices import (  # noqa: E402
+from ivicl.benchmarks.model_card import reference  # noqa: E402
+from ivicl.learn.network.summary import smoothed_law  # noqa: E402
+from ivicl.learn.network.vertices import (  # noqa: E402
     COUNT,
     SPIKE_PARAMETERS,
     CornerTable,
@@ -18,7 +17,8 @@ from ivicl.network.vertices import (  # noqa: E402
     corners,
     spread_mass,
 )
-from ivicl.prior.strata import law_of  # noqa: E402
+from ivicl.learn.prior.strata import law_of  # noqa: E402
+from ivicl.methods.classical.balke_pearl import sharp_ends  # noqa: E402
 
 
 def test_the_outermost_corners_are_the_ends_of_the_identified_set() -> None:

@@ -11,11 +11,11 @@ import argparse
 import numpy as np
 from scipy.stats import norm
 
-from ivicl.baselines.nuisance import NuisanceConfig, estimate_nuisances
-from ivicl.baselines.one_step import estimate_ends
-from ivicl.baselines.scores import N_TERMS, default_sharpness
-from ivicl.baselines.simulate import WITH_MARGIN, WITHOUT_MARGIN, Law, NewtonLogistic
-from ivicl.classical.balke_pearl import sharp_ends
+from ivicl.methods.baselines.nuisance import NuisanceConfig, estimate_nuisances
+from ivicl.methods.baselines.one_step import estimate_ends
+from ivicl.methods.baselines.scores import N_TERMS, default_sharpness
+from ivicl.methods.baselines.simulate import WITH_MARGIN, WITHOUT_MARGIN, Law, NewtonLogistic
+from ivicl.methods.classical.balke_pearl import sharp_ends
 
 METHODS = ("plugin", "levis margin", "levis smooth", "whitehouse")
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from ivicl.prior import generator_for, sample_counts, sample_rows
-from ivicl.training.config import TrainConfig
-from ivicl.training.loop import Run, native_bf16
-from ivicl.training.losses import count_loss, table_loss
+from ivicl.learn.prior import generator_for, sample_counts, sample_rows
+from ivicl.learn.training.config import TrainConfig
+from ivicl.learn.training.loop import Run, native_bf16
+from ivicl.learn.training.losses import count_loss, table_loss
 
 REPEATS = 5
 

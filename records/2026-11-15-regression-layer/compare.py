@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from ivicl.benchmarks.synthetic import generate, observed_law
-from ivicl.network import prepare
-from ivicl.network.model import row_ends
-from ivicl.network.regression import Arm, RegressionLayer, _standardised, to_simplex
-from ivicl.prior import PriorConfig
-from ivicl.training.validation import SHAPES, fixed_tables
+from ivicl.learn.network import prepare
+from ivicl.learn.network.model import row_ends
+from ivicl.learn.network.regression import Arm, RegressionLayer, _standardised, to_simplex
+from ivicl.learn.prior import PriorConfig
+from ivicl.learn.training.validation import SHAPES, fixed_tables
 
 Fit = Callable[[Tensor, Tensor, Tensor], Tensor]
 LINEAR, TEMPER = (2.0, 5.0), 0.37

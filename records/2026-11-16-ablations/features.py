@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from ivicl.network.export import export
-from ivicl.network.model import IVNetwork
-from ivicl.training.loop import Run
-from ivicl.training.validation import validate
+from ivicl.learn.network.export import export
+from ivicl.learn.network.model import IVNetwork
+from ivicl.learn.training.loop import Run
+from ivicl.learn.training.validation import validate
 
 FEATURES = (32, 48, 64, 96, 128, 256)
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import torch
 
-from ivicl.training.config import TrainConfig
-from ivicl.training.journal import append_rows
-from ivicl.training.loop import Run, train_step
-from ivicl.training.validation import validate
+from ivicl.learn.training.config import TrainConfig
+from ivicl.learn.training.journal import append_rows
+from ivicl.learn.training.loop import Run, train_step
+from ivicl.learn.training.validation import validate
 
 COUNTS = [
     "network.summary_width=384", "count_steps=300", "steps=300", "count_batch=512",

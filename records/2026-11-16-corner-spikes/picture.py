@@ -9,9 +9,9 @@ import matplotlib
 import numpy as np
 import torch
 
-from ivicl.evaluation import reference
-from ivicl.network.summary import smoothed_law
-from ivicl.network.vertices import CornerTable
+from ivicl.benchmarks.model_card import reference
+from ivicl.learn.network.summary import smoothed_law
+from ivicl.learn.network.vertices import CornerTable
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
 
 matplotlib.use("Agg")

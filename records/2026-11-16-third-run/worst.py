@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ivicl.evaluation import reference
-from ivicl.network.runtime import Model
+from ivicl.benchmarks.model_card import reference
+from ivicl.methods.pretrained.runtime import Model
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
 
 SIZES = (0, 100, 1_000, 10_000, 100_000, np.inf)

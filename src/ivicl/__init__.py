@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ivicl.data import IVData
     from ivicl.estimator import IVBounds
     from ivicl.posterior import BinnedPosterior
-    from ivicl.result import BoundsResult
+    from ivicl.results.result import BoundsResult
 
 _LAZY = {
     "BinnedPosterior": "ivicl.posterior",
-    "BoundsResult": "ivicl.result",
+    "BoundsResult": "ivicl.results.result",
     "IVBounds": "ivicl.estimator",
     "IVData": "ivicl.data",
     "rct_to_iv": "ivicl.benchmarks.rct_to_iv",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ivicl.bounds import MethodBounds, MethodOptions
 from ivicl.data import IVData
-from ivicl.diagnostics import diagnose
 from ivicl.errors import InputError
-from ivicl.ladder import ladder
-from ivicl.registry import resolve
-from ivicl.result import BoundsResult, json_safe
+from ivicl.methods.base import MethodBounds, MethodOptions
+from ivicl.methods.registry import resolve
+from ivicl.results.diagnostics.findings import diagnose
+from ivicl.results.ladder import ladder
+from ivicl.results.result import BoundsResult, json_safe
 
 COMBINATIONS = ("comonotone", "independent", "randomised")
 
@@ -107,7 +107,7 @@ class IVBounds:
         `by` names the column, or columns, that tell the studies apart. A study that cannot be fitted has its reason in
         the column `error`. Without `outcome_range`, the range of the whole table holds for every study.
         """
-        from ivicl.many import fit_many
+        from ivicl.scale.many import fit_many
 
         return fit_many(
             self,

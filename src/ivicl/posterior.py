@@ -1,4 +1,4 @@
-"""`BinnedPosterior`: a distribution on bins, uniform inside each bin. The currency of every Bayesian method here."""
+"""Posteriors: of one number (`BinnedPosterior`), of the ends of an identified set, and what its width is made of."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl._shared.numbers import rounded
 from ivicl.errors import InputError
 
 N_BINS = 1024
@@ -191,3 +192,68 @@ def _on_grid(part: BinnedPosterior, step: float, length: int) -> np.ndarray:
     share = values - left
     grid = np.bincount(left, masses * (1 - share), length)
     return grid + np.bincount(left + 1, masses * share, length)
+
+
+@dataclass(frozen=True)
+class IdentifiedSet:
+    """Posteriors of the two ends of the identified set: what is not identified, apart from what is not yet known."""
+
+    lower: BinnedPosterior
+    upper: BinnedPosterior
+
+    def scaled(self, factor: float) -> IdentifiedSet:
+        """The set of factor * effect; a negative factor swaps the ends."""
+        lower, upper = self.lower.scaled(factor), self.upper.scaled(factor)
+        return IdentifiedSet(lower, upper) if factor > 0 else IdentifiedSet(upper, lower)
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set with 1 - alpha."""
+        lower, upper = float(self.lower.quantile(alpha / 2)), float(self.upper.quantile(1 - alpha / 2))
+        # The two posteriors are marginal, so that at large alpha the lower one may lie above the upper one.
+        middle = 0.5 * lower + 0.5 * upper
+        return min(lower, middle), max(upper, middle)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> IdentifiedSet:
+        return cls(BinnedPosterior.from_dict(saved["lower"]), BinnedPosterior.from_dict(saved["upper"]))
+
+
+@dataclass(frozen=True)
+class WidthParts:
+    """The interval that covers the identified set, taken apart. In outcome units."""
+
+    lower: float
+    """With credibility 1 - alpha / 2 the identified set starts above this."""
+    upper: float
+    """With credibility 1 - alpha / 2 the identified set ends below this."""
+    not_identified: float
+    """Expected width of the identified set: what would remain with endless data of this kind."""
+    not_enough_data: float
+    """The rest: what more people would take away."""
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def share_not_identified(self) -> float:
+        return self.not_identified / self.width if self.width > 0 else 1.0
+
+    def sentence(self) -> str:
+        """For a reader who plans the next study."""
+        percent = round(100 * self.share_not_identified)
+        return (
+            f"Of the width {rounded(self.width, self.width)} of the interval that covers the identified set, "
+            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, whatever the number of "
+            f"people, and {rounded(self.not_enough_data, self.width)} ({100 - percent} %) is not enough data."
+        )
+
+
+def width_parts(ends: IdentifiedSet, alpha: float) -> WidthParts:
+    """From the posteriors of the two ends: their distance is not identified, their spread is not enough data."""
+    lower, upper = ends.interval(alpha)
+    not_identified = min(max(ends.upper.mean - ends.lower.mean, 0.0), upper - lower)
+    return WidthParts(lower, upper, not_identified, upper - lower - not_identified)

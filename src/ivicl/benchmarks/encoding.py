@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import narwhals as nw
 import numpy as np
 
-from ivicl.data_encoding import column_from_array, encode_covariate
+from ivicl.data.encoding import column_from_array, encode_covariate
 from ivicl.errors import InputError
 
 

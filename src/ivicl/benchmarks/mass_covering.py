@@ -16,10 +16,10 @@ import polars as pl
 
 from ivicl.benchmarks.synthetic import N_STRATA, effect_of, observed_law
 from ivicl.benchmarks.variational import GAMMA, logistic_normal, mean_field
-from ivicl.classical.balke_pearl import sharp_ends
-from ivicl.classical.exact_posterior import exact_posteriors
 from ivicl.errors import IVICLError
 from ivicl.estimator import IVBounds
+from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.methods.classical.exact_posterior import exact_posteriors
 from ivicl.posterior import BinnedPosterior
 
 ALPHA = 0.01

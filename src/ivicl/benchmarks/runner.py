@@ -24,13 +24,13 @@ import polars as pl
 from ivicl.benchmarks import catalog
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.benchmarks.store import Run, RunStore
-from ivicl.bounds import COVERS
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.estimator import COMBINATIONS, IVBounds
-from ivicl.network.runtime import threads_asked
-from ivicl.registry import METHODS
-from ivicl.result import BoundsResult
+from ivicl.methods.base import COVERS
+from ivicl.methods.pretrained.runtime import threads_asked
+from ivicl.methods.registry import METHODS
+from ivicl.results.result import BoundsResult
 from ivicl.version import __version__
 
 DEFAULT_ALPHA = {"bayes-bp": 0.1, "levis": 0.05, "whitehouse": 0.05}

@@ -23,8 +23,8 @@ from functools import cached_property
 import numpy as np
 
 from ivicl.benchmarks.base import BenchmarkDataset
-from ivicl.classical.balke_pearl import sharp_ends
 from ivicl.data import IVData
+from ivicl.methods.classical.balke_pearl import sharp_ends
 
 N_STRATA = 16
 SETTINGS = ("default",)

@@ -36,10 +36,10 @@ def batch(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")] = False,
 ) -> None:
     """One row of bounds for each study. A study that cannot be fitted is a row with its error."""
-    from ivicl.cli.tables import read_table
-    from ivicl.many import fit_studies, split
-    from ivicl.many_store import Store, describe
-    from ivicl.progress import progress_bar
+    from ivicl._shared.progress import progress_bar
+    from ivicl.data.files import read_table
+    from ivicl.scale.many import fit_studies, split
+    from ivicl.scale.store import Store, describe
 
     estimator = flags.estimator(method, alpha, seed, option)
     roles = flags.data_arguments(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)

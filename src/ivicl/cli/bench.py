@@ -166,7 +166,7 @@ def convert_rct(
     The data go to the file, the record (label, standard error, n, correlation) to stdout as JSON.
     """
     from ivicl.benchmarks.rct_to_iv import rct_to_iv
-    from ivicl.cli.tables import read_table
+    from ivicl.data.files import read_table
 
     if out.suffix not in (".csv", ".parquet"):
         raise InputError(f"--out must end in .csv or .parquet, but is '{out}'.")

@@ -91,8 +91,8 @@ def check(
     output_format: OutputFormat = Format.table,
 ) -> None:
     """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""
-    from ivicl.diagnostics import diagnose
-    from ivicl.result import json_safe
+    from ivicl.results.diagnostics.findings import diagnose
+    from ivicl.results.result import json_safe
 
     roles = flags.data_arguments(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     data = _read(source, roles)
@@ -137,7 +137,7 @@ def _load_model_beside() -> None:
     from threading import Thread
 
     def load() -> None:
-        from ivicl.network.runtime import Model
+        from ivicl.methods.pretrained.runtime import Model
 
         with suppress(ModelFileError):  # met again, and told, by whoever needs the model
             Model.shipped()
@@ -146,8 +146,8 @@ def _load_model_beside() -> None:
 
 
 def _read(source: str, roles: dict[str, Any]) -> Any:
-    from ivicl.cli.tables import read_table
     from ivicl.data import IVData
+    from ivicl.data.files import read_table
 
     return IVData.from_frame(read_table(source), **roles)
 

@@ -35,10 +35,10 @@ def train(
     import torch
 
     from ivicl.errors import InputError
-    from ivicl.network.checkpoint import load_weights
-    from ivicl.training.config import TrainConfig
-    from ivicl.training.loop import Run
-    from ivicl.training.loop import train as run_training
+    from ivicl.learn.network.checkpoint import load_weights
+    from ivicl.learn.training.config import TrainConfig
+    from ivicl.learn.training.loop import Run
+    from ivicl.learn.training.loop import train as run_training
 
     if threads:
         torch.set_num_threads(threads)
@@ -75,9 +75,9 @@ def evaluate(
 ) -> None:
     """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores."""
     _need_torch()
+    from ivicl.benchmarks.model_card.card import PARTS, as_text
+    from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
     from ivicl.errors import InputError
-    from ivicl.evaluation.card import PARTS, as_text
-    from ivicl.evaluation.card import evaluate as run_evaluation
 
     names = [name.strip() for name in parts.split(",") if name.strip()]
     unknown = [name for name in names if name not in PARTS]
@@ -98,11 +98,11 @@ def export(
 ) -> None:
     """Write the averaged weights of a run as one ONNX file that runs anywhere."""
     _need_torch()
-    from ivicl.evaluation.card import evaluate as run_evaluation
-    from ivicl.network.checkpoint import save_weights
-    from ivicl.network.export import export as write
-    from ivicl.network.runtime import Model
-    from ivicl.training.loop import Run
+    from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
+    from ivicl.learn.network.checkpoint import save_weights
+    from ivicl.learn.network.export import export as write
+    from ivicl.learn.training.loop import Run
+    from ivicl.methods.pretrained.runtime import Model
 
     state = Run.resume(run)
     network = state.averaged()
@@ -150,7 +150,7 @@ def model(
 
 
 def _load(path: Path | None):  # type: ignore[no-untyped-def]
-    from ivicl.network.runtime import Model
+    from ivicl.methods.pretrained.runtime import Model
 
     return Model.shipped() if path is None else Model.load(path)
 

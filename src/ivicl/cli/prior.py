@@ -29,8 +29,8 @@ def sample(
     import polars as pl
     from rich.progress import track
 
-    from ivicl.prior.config import PriorConfig
-    from ivicl.prior.frames import MICRO_BATCH, sample_frames
+    from ivicl.learn.prior.config import PriorConfig
+    from ivicl.learn.prior.frames import MICRO_BATCH, sample_frames
 
     labels_file = out.with_name(f"{out.stem}.labels.parquet")
     if not out.resolve().parent.is_dir():
@@ -56,7 +56,7 @@ def plot(
     import polars as pl
     from rich.progress import track
 
-    from ivicl.prior.figure import batches, draw_figure, effect_draws, spread
+    from ivicl.learn.prior.figure import batches, draw_figure, effect_draws, spread
 
     dimensions = _whole_numbers(covariates)
     csv = out.with_suffix(".csv")
@@ -84,9 +84,9 @@ def summary(
     import polars as pl
     from rich.progress import track
 
-    from ivicl.prior.config import PriorConfig
-    from ivicl.prior.frames import KINDS
-    from ivicl.prior.summary import summarise
+    from ivicl.learn.prior.config import PriorConfig
+    from ivicl.learn.prior.frames import KINDS
+    from ivicl.learn.prior.summary import summarise
 
     config = PriorConfig.preset(preset)
     kinds = track(KINDS, description="kinds", console=_stderr())

@@ -14,8 +14,8 @@ def speed(
     """Five timings: a cold fit, a forward pass, a thousand studies, a million rows, a table of counts."""
     import json
 
+    from ivicl.benchmarks.speed import measure
     from ivicl.errors import InputError
-    from ivicl.speed import measure
 
     if output_format not in ("table", "json"):
         raise InputError(f"speed prints a table or json, not {output_format}.")

@@ -1,0 +1,1 @@
+"""Small tools without an opinion on causal inference; every room may use them."""

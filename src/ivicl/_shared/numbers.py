@@ -1,0 +1,20 @@
+"""Numbers as a reader wants them."""
+
+from __future__ import annotations
+
+import math
+
+
+def rounded(value: float, width: float) -> str:
+    """The value to the digit that matters: a width gets three figures, its ends as many decimals as it has."""
+    if not 0 < width < math.inf:
+        return f"{value:.3g}"
+    decimals = 2 - math.floor(math.log10(width))
+    if not -6 <= decimals <= 8:
+        return f"{value:.3g}"
+    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    return text.replace("-0", "0", 1) if float(text.replace(",", "")) == 0 else text
+
+
+def rounded_interval(lower: float, upper: float) -> str:
+    return f"[{rounded(lower, upper - lower)}, {rounded(upper, upper - lower)}]"

@@ -1,0 +1,105 @@
+"""The timings behind `ivicl speed`. A benchmark that prints, not a test that fails on a busy machine."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+COLD_RUNS = 5
+"""Processes started for the cold command: one alone tells more about the machine's minute than about the command."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One measured duration and what was asked for."""
+
+    name: str
+    seconds: float
+    wanted: float
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def made_up(n: int, d: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """A table with continuous covariates: every row is different."""
+    x = rng.normal(size=(n, d))
+    z = rng.integers(0, 2, n)
+    t = (rng.random(n) < 0.15 + 0.5 * z + 0.1 * (x[:, 0] > 0)).astype(int)
+    y = (rng.random(n) < 0.3 + 0.2 * t + 0.15 * (x[:, 1] > 0)).astype(int)
+    return {"z": z, "t": t, "y": y} | {f"x{j}": x[:, j] for j in range(d)}
+
+
+def measure(quick: bool = False) -> Iterator[Timing]:
+    """The five timings, one after the other. `quick` shortens the third and the fourth."""
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(10)]
+    roles: dict[str, Any] = {"outcome": "y", "treatment": "t", "instrument": "z", "covariates": names}
+    frame = made_up(2048, 10, rng)
+    seconds = median(_cold_fit(frame, names) for _ in range(COLD_RUNS))
+    yield Timing("cold command, ivicl fit, 2,048 rows, 10 covariates", seconds, 1.5, f"median of {COLD_RUNS}")
+
+    from ivicl import IVBounds
+    from ivicl.methods.pretrained.runtime import Model
+
+    model = Model.shipped()
+    frame = made_up(2048, 10, rng)
+    x = np.column_stack([frame[name] for name in names])[None]
+    feed = (x, *(frame[name][None] for name in "zty"), np.ones((1, 2048)))
+    yield Timing("forward pass, 2,048 rows, 10 covariates", _best(lambda: model.predict(*feed), 5), 0.1)
+
+    studies = 100 if quick else 1000
+    frame = made_up(256 * studies, 4, rng) | {"study": np.repeat(np.arange(studies), 256)}
+    many = roles | {"by": "study", "covariates": names[:4]}
+    seconds = _best(lambda: IVBounds().fit_many(frame, **many), 1)
+    yield Timing(f"fit_many, {studies:,} studies of 256 rows, 4 covariates", seconds, 3 if quick else 30)
+
+    rows = 100_000 if quick else 1_000_000
+    frame = made_up(rows, 10, rng)
+    seconds = _best(lambda: IVBounds().fit(frame, **roles), 1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    name = f"fit, {rows:,} distinct rows, 10 covariates"
+    yield Timing(name, seconds, 60, f"peak memory {peak:.1f} GB, wanted below 8")
+
+    table = np.round(np.array([[[0.4, 0.1], [0, 0]], [[0.15, 0.05], [0.1, 0.2]]]) * 1e7)
+    yield Timing("fit_counts, 10 million people", _best(lambda: IVBounds().fit_counts(table), 5), 0.05)
+
+
+def _best(action: Callable[[], Any], times: int) -> float:
+    """The shortest of several runs after one that warms up; a long action runs once, cold."""
+    if times > 1:
+        action()
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        action()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def _cold_fit(frame: dict[str, np.ndarray], names: list[str]) -> float:
+    """The command in a process of its own, from nothing to its JSON."""
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.csv"
+        pl.DataFrame(frame).write_csv(path)
+        command = [sys.executable, "-m", "ivicl", "fit", str(path), "-y", "y", "-t", "t", "-z", "z"]
+        command += ["-x", ",".join(names), "--format", "json"]
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        seconds = time.perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(f"the timed command failed: {done.stderr.strip()[-400:]}")
+    return seconds

@@ -1,0 +1,243 @@
+"""`IVData`: columns, arrays or counts in; validated, encoded numbers out, with a report of everything that was done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ivicl.data.checks import MISSING_POLICIES, checked_weights, encode_outcome, rows_to_keep
+from ivicl.data.encoding import Column, column_from_array, encode_binary, encode_covariate
+from ivicl.data.reading import read_frame, refuse_shared_columns
+from ivicl.errors import InputError
+
+
+@dataclass(frozen=True)
+class DataReport:
+    """What was done to the user's table on its way in."""
+
+    n: int
+    """People used: the sum of the frequency weights of the rows kept."""
+    n_rows: int
+    """Rows used."""
+    n_dropped: int
+    """Rows left out (missing values, zero weight)."""
+    codings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Role -> column, and which of its values became 0 and 1."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences on what was dropped, filled, joined or recoded."""
+
+
+@dataclass(frozen=True)
+class IVData:
+    """An instrumental-variable data set: instrument z, treatment t, outcome y, covariates x, frequency weights w.
+
+    Examples:
+        >>> data = IVData.from_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
+        >>> data.n, len(data.z)
+        (337, 6)
+    """
+
+    x: np.ndarray
+    """(N, D) float64, encoded covariates, nothing missing."""
+    z: np.ndarray
+    """(N,) instrument, 0.0 or 1.0."""
+    t: np.ndarray
+    """(N,) treatment, 0.0 or 1.0."""
+    y: np.ndarray
+    """(N,) outcome in its own units; 0.0 or 1.0 when binary."""
+    w: np.ndarray
+    """(N,) frequency weights, whole numbers of at least 1: how many people the row stands for."""
+    covariates: tuple[str, ...]
+    """Names of the D encoded columns."""
+    outcome_range: tuple[float, float]
+    """Smallest and largest possible outcome; (0, 1) when binary."""
+    binary: bool
+    """The outcome takes two values."""
+    report: DataReport
+
+    @property
+    def n(self) -> int:
+        """People, not rows: the sum of the weights."""
+        return int(self.w.sum())
+
+    @property
+    def y01(self) -> np.ndarray:
+        """The outcome scaled to [0, 1] by its range."""
+        low, high = self.outcome_range
+        return (self.y - low) / (high - low)
+
+    def counts(self) -> np.ndarray:
+        """The (2, 2, 2) table of people by `[z][t][y]`; for a binary outcome only."""
+        if not self.binary:
+            raise InputError("a table of counts needs a binary outcome; use threshold(c) to make one.")
+        cell = (4 * self.z + 2 * self.t + self.y).astype(np.int64)
+        return np.bincount(cell, weights=self.w, minlength=8).reshape(2, 2, 2)
+
+    def threshold(self, c: float) -> IVData:
+        """The same people with the binary outcome 1{y >= c}."""
+        return replace(self, y=(self.y >= c).astype(np.float64), outcome_range=(0.0, 1.0), binary=True)
+
+    def merged(self) -> IVData:
+        """The same people with equal rows merged into weights: exact, and often far smaller."""
+        import polars as pl
+
+        keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t, "y": self.y}
+        frame = pl.DataFrame(keys | {"w": self.w})
+        frame = frame.group_by(list(keys), maintain_order=True).agg(pl.col("w").sum())
+        if len(frame) == len(self.w):
+            return self
+        x = frame.select(list(keys)[: self.x.shape[1]]).to_numpy().reshape(len(frame), self.x.shape[1])
+        z, t, y, w = (frame[name].to_numpy() for name in "ztyw")
+        return replace(self, x=np.ascontiguousarray(x), z=z, t=t, y=y, w=w)
+
+    @classmethod
+    def from_frame(
+        cls,
+        df: Any,
+        *,
+        outcome: str,
+        treatment: str,
+        instrument: str,
+        covariates: Sequence[str] = (),
+        weights: str | None = None,
+        outcome_range: tuple[float, float] | None = None,
+        missing: str = "drop",
+        ones: Mapping[str, Any] | None = None,
+    ) -> IVData:
+        """Read the roles from any frame that narwhals knows (pandas, polars, pyarrow, a duckdb relation), or a dict.
+
+        `weights` names a column of frequency weights. `ones` says which value of a two-valued column means 1, as in
+        `ones={"arm": "encouraged"}`; otherwise the larger, or the later in sort order, does.
+        """
+        if isinstance(covariates, str):
+            covariates = (covariates,)
+        roles = {"outcome": outcome, "treatment": treatment, "instrument": instrument}
+        roles |= {f"covariate {i + 1}": name for i, name in enumerate(covariates)}
+        if weights is not None:
+            roles["weights"] = weights
+        refuse_shared_columns(roles)
+        columns = read_frame(df, roles)
+        unknown = [name for name in ones or {} if name not in (outcome, treatment, instrument)]
+        if unknown:
+            raise InputError(f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument.")
+        return _build(
+            z=columns[instrument],
+            t=columns[treatment],
+            y=columns[outcome],
+            x=[columns[name] for name in covariates],
+            w=columns[weights] if weights is not None else None,
+            outcome_range=outcome_range,
+            missing=missing,
+            ones=dict(ones or {}),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        z: Any,
+        t: Any,
+        y: Any,
+        x: Any = None,
+        w: Any = None,
+        outcome_range: tuple[float, float] | None = None,
+        covariates: Sequence[str] | None = None,
+        missing: str = "drop",
+    ) -> IVData:
+        """Read arrays: z, t, y of length N, covariates x of shape (N, D) or (N,), frequency weights w of length N."""
+        columns = {name: column_from_array(name, value) for name, value in (("z", z), ("t", t), ("y", y))}
+        if w is not None:
+            columns["w"] = column_from_array("w", w)
+        n = len(columns["z"])
+        matrix = np.empty((n, 0)) if x is None else np.asarray(x)
+        if matrix.ndim == 1:
+            matrix = matrix[:, None]
+        if matrix.ndim != 2:
+            raise InputError(f"x must have two dimensions (rows, covariates), but has shape {matrix.shape}.")
+        names = tuple(covariates) if covariates is not None else tuple(f"x{j + 1}" for j in range(matrix.shape[1]))
+        if len(names) != matrix.shape[1]:
+            raise InputError(f"covariates has {len(names)} names, but x has {matrix.shape[1]} columns.")
+        lengths = {name: len(column) for name, column in columns.items()} | {"x": len(matrix)}
+        if len(set(lengths.values())) > 1:
+            raise InputError("arrays differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
+        return _build(
+            z=columns["z"],
+            t=columns["t"],
+            y=columns["y"],
+            x=[column_from_array(name, matrix[:, j]) for j, name in enumerate(names)],
+            w=columns.get("w"),
+            outcome_range=outcome_range,
+            missing=missing,
+            ones={},
+        )
+
+    @classmethod
+    def from_counts(cls, table: Any) -> IVData:
+        """Read a table of people by `[z][t][y]`, nested or as eight numbers in that order."""
+        try:
+            counts = np.asarray(table, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("the table of counts must be numbers in the shape [z][t][y].") from None
+        if counts.size != 8 or counts.ndim not in (1, 3) or (counts.ndim == 3 and counts.shape != (2, 2, 2)):
+            raise InputError(f"the table of counts must be [z][t][y], eight numbers, but has shape {counts.shape}.")
+        counts = counts.reshape(-1)
+        if not np.isfinite(counts).all() or (counts < 0).any() or (counts != np.round(counts)).any():
+            bad = counts[~np.isfinite(counts) | (counts < 0) | (counts != np.round(counts))][0]
+            raise InputError(f"counts must be whole numbers of at least 0, but one is {bad:g}.")
+        for arm in (0, 1):
+            if counts[4 * arm : 4 * arm + 4].sum() == 0:
+                raise InputError(f"the table of counts has nobody with z = {arm}, so there is nothing to compare.")
+        cell = np.flatnonzero(counts)
+        report = DataReport(n=int(counts.sum()), n_rows=len(cell), n_dropped=0)
+        return cls(
+            x=np.empty((len(cell), 0)),
+            z=(cell // 4).astype(np.float64),
+            t=(cell // 2 % 2).astype(np.float64),
+            y=(cell % 2).astype(np.float64),
+            w=counts[cell],
+            covariates=(),
+            outcome_range=(0.0, 1.0),
+            binary=True,
+            report=report,
+        )
+
+
+def _build(
+    *,
+    z: Column,
+    t: Column,
+    y: Column,
+    x: list[Column],
+    w: Column | None,
+    outcome_range: tuple[float, float] | None,
+    missing: str,
+    ones: dict[str, Any],
+) -> IVData:
+    """Validate the weights, drop rows, encode: the one path by which every kind of input becomes an IVData."""
+    if missing not in MISSING_POLICIES:
+        raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {missing!r}.")
+    if not len(z):
+        raise InputError("the table has no rows.")
+    notes: list[str] = []
+    weights = np.ones(len(z)) if w is None else checked_weights(w)
+    keep = rows_to_keep(z, t, y, x, weights, missing, notes)
+    z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
+    codings: dict[str, dict[str, Any]] = {}
+    z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
+    t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
+    y_coded, y_range, binary, coding = encode_outcome(y, outcome_range, ones.get(y.name))
+    if coding is not None:
+        codings["outcome"] = coding
+    notes += [
+        f"{role} '{c['column']}': {c['one']!r} is 1, {c['zero']!r} is 0"
+        for role, c in codings.items()
+        if (c["zero"], c["one"]) != (0, 1)
+    ]
+    codings.setdefault("outcome", {"column": y.name})  # amounts: the name alone
+    encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes)]
+    matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
+    report = DataReport(int(weights.sum()), len(weights), int(len(keep) - keep.sum()), codings, notes)
+    names = tuple(name for name, _ in encoded)
+    return IVData(matrix, z_coded, t_coded, y_coded, weights, names, y_range, binary, report)

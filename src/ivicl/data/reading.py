@@ -1,0 +1,67 @@
+"""Columns of a user's table by role, from any frame that narwhals reads, with the checks on names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ivicl.data.encoding import Column, column_from_array, show_values
+from ivicl.errors import InputError
+
+
+def refuse_shared_columns(roles: dict[str, str]) -> None:
+    seen: dict[str, str] = {}
+    for role, name in roles.items():
+        if not isinstance(name, str):
+            raise InputError(f"the {role} must be the name of a column, but is {name!r}.")
+        if name in seen:
+            raise InputError(f"column '{name}' is given twice: as {seen[name]} and as {role}.")
+        seen[name] = role
+
+
+def read_frame(df: Any, roles: dict[str, str]) -> dict[str, Column]:
+    if isinstance(df, Mapping):
+        names = [str(name) for name in df]
+        _check_names(names, roles)
+        columns = {name: column_from_array(name, df[name]) for name in roles.values()}
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError("columns differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
+        return columns
+    import narwhals as nw
+
+    # pandas allows two columns of one name and would hand over either: look before narwhals does.
+    native_names = getattr(df, "columns", None) if type(df).__module__.startswith("pandas") else None
+    if native_names is not None:
+        _refuse_duplicate_names([str(name) for name in native_names], roles)
+    try:
+        frame = nw.from_native(df)
+    except Exception as error:
+        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.") from error
+    if isinstance(frame, nw.LazyFrame):
+        _check_names(frame.collect_schema().names(), roles)
+        frame = frame.select(*roles.values()).collect(backend="polars")
+    if not isinstance(frame, nw.DataFrame):
+        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.")
+    _check_names(frame.columns, roles)
+    return {name: column_from_array(name, frame[name]) for name in roles.values()}
+
+
+def _refuse_duplicate_names(names: Iterable[str], roles: dict[str, str]) -> None:
+    wanted = set(roles.values())
+    seen: set[str] = set()
+    for name in names:
+        if name in seen and name in wanted:
+            raise InputError(f"the table has more than one column named '{name}'.")
+        seen.add(name)
+
+
+def _check_names(names: list[str], roles: dict[str, str]) -> None:
+    for role, name in roles.items():
+        if name in names:
+            continue
+        folded = {str(other).lower(): str(other) for other in names}
+        near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
+        hint = f"the nearest name is '{folded[near[0]]}'" if near else f"the columns are {show_values(list(names), 8)}"
+        raise InputError(f"there is no column '{name}' for the {role}; {hint}.")

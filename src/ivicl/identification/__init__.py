@@ -1,0 +1,1 @@
+"""The theory, in numpy alone and written once: strata, laws, sharp ends, inequalities."""

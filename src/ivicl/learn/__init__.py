@@ -1,0 +1,1 @@
+"""How the model is made (PyTorch): the prior, the network, the trainer, the recipes."""

@@ -1,0 +1,120 @@
+"""From a trained network to one ONNX file with everything that is known about it in its metadata.
+
+Large weights are stored in half precision and cast when the graph is loaded: half the size, and the network that is
+shipped is rounded first, so that the file and the weights beside it are the same model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ivicl.learn.network.model import IVNetwork
+from ivicl.methods.pretrained.runtime import SCHEMA
+
+INPUTS = ("x", "z", "t", "y", "w")
+OUTPUTS = ("effect", "lower", "upper")
+HALF_FROM = 1024
+"""Tensors with at least so many numbers are stored in half precision."""
+
+
+@torch.no_grad()
+def rounded(network: IVNetwork) -> IVNetwork:
+    """A copy whose large weights are exactly representable in half precision."""
+    copy = IVNetwork(network.config)
+    state = {k: v.half().float() if v.numel() >= HALF_FROM else v.clone() for k, v in network.state_dict().items()}
+    copy.load_state_dict(state)
+    return copy.eval()
+
+
+def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
+    """Write the graph to `path` and return its sha256. `record` is what goes into the metadata beside the config."""
+    import onnx
+
+    model = _graph(rounded(network))
+    _share_constants(model)
+    _store_half(model)
+    record = {"schema": SCHEMA, "network": network.config.to_dict(), **record}
+    for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+    onnx.checker.check_model(model)
+    content = model.SerializeToString(deterministic=True)
+    digest = hashlib.sha256(content).hexdigest()
+    path.write_bytes(content.replace(b"ivicl-sha256:" + b"0" * 64, b"ivicl-sha256:" + digest.encode()))
+    return digest
+
+
+def _graph(network: IVNetwork) -> Any:
+    """Trace the network with free numbers of tables, rows and covariates."""
+    import io
+
+    import onnx
+
+    rows = torch.tensor([0.0, 1.0] * 8)
+    table = torch.stack([rows, rows.roll(3)])
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 16, 3, generator=generator, dtype=torch.float64)
+    arguments = (x, table, (table + (x[:, :, 0] > 1)).clamp(max=1).float(), (x[:, :, 1] > 0.7).float(), table * 0 + 1)
+    axes = {"x": {0: "B", 1: "N", 2: "D"}}
+    axes |= {name: {0: "B", 1: "N"} for name in INPUTS[1:]} | {name: {0: "B"} for name in OUTPUTS}
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # The tracing exporter: the newer one fixes sizes that follow from the data (the number of tied codings).
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network, arguments, buffer,  # type: ignore[arg-type]
+            input_names=list(INPUTS), output_names=list(OUTPUTS), dynamic_axes=axes,
+            opset_version=18, dynamo=False,
+        )  # fmt: skip
+    return onnx.load_from_string(buffer.getvalue())
+
+
+def _share_constants(model: Any) -> None:
+    """One initializer for all equal constants: a quarter of the nodes are constants, and each costs time to load."""
+    shared: dict[bytes, str] = {}
+    renamed: dict[str, str] = {}
+    kept = []
+    for node in model.graph.node:
+        if node.op_type != "Constant" or not node.attribute[0].HasField("t"):
+            kept.append(node)
+            continue
+        tensor = node.attribute[0].t
+        tensor.name = ""
+        key = tensor.SerializeToString(deterministic=True)
+        if key not in shared:
+            shared[key] = node.output[0]
+            model.graph.initializer.add().CopyFrom(tensor)
+            model.graph.initializer[-1].name = node.output[0]
+        renamed[node.output[0]] = shared[key]
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    for node in model.graph.node:
+        for place, name in enumerate(node.input):
+            node.input[place] = renamed.get(name, name)
+
+
+def _store_half(model: Any) -> None:
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    casts = []
+    for tensor in model.graph.initializer:
+        if tensor.data_type != TensorProto.FLOAT:
+            continue
+        values = numpy_helper.to_array(tensor)
+        if values.size < HALF_FROM:
+            continue
+        half = values.astype(np.float16)
+        if not np.array_equal(half.astype(np.float32), values):
+            continue
+        name = tensor.name
+        tensor.CopyFrom(numpy_helper.from_array(half, name + "_half"))
+        casts.append(helper.make_node("Cast", [name + "_half"], [name], to=TensorProto.FLOAT))
+    for node in reversed(casts):
+        model.graph.node.insert(0, node)

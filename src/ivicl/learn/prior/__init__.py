@@ -1,0 +1,23 @@
+"""The prior over IV data sets that the network learns from (PyTorch)."""
+
+from __future__ import annotations
+
+from ivicl.learn.prior.batches import CountBatch, TableBatch
+from ivicl.learn.prior.compressed import sample_compressed
+from ivicl.learn.prior.config import PriorConfig
+from ivicl.learn.prior.counts import sample_counts
+from ivicl.learn.prior.ends import sharp_ends, sharp_terms
+from ivicl.learn.prior.randomness import generator_for
+from ivicl.learn.prior.sampler import sample_rows
+
+__all__ = [
+    "CountBatch",
+    "PriorConfig",
+    "TableBatch",
+    "generator_for",
+    "sample_compressed",
+    "sample_counts",
+    "sample_rows",
+    "sharp_ends",
+    "sharp_terms",
+]

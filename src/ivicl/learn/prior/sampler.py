@@ -1,0 +1,188 @@
+"""Tables of distinct rows: the four steps of the prior in order, for a batch of tables of one shape.
+
+B tables, N rows, D covariates, S = 16 strata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from ivicl.learn.prior import designs
+from ivicl.learn.prior.batches import TableBatch
+from ivicl.learn.prior.config import PriorConfig
+from ivicl.learn.prior.ends import sharp_ends
+from ivicl.learn.prior.functions import random_functions, standardise
+from ivicl.learn.prior.instrument import propensity
+from ivicl.learn.prior.randomness import coin, log_uniform, normal, uniform
+from ivicl.learn.prior.scm import network_columns
+from ivicl.learn.prior.shift import strata_probabilities
+from ivicl.learn.prior.strata import law_of, observe, orbit_effects
+from ivicl.learn.prior.tables import covariates, finish
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Parameters of B tables at the rows of their own X."""
+
+    x: Tensor
+    """(B, N, D) covariates."""
+    count: Tensor
+    """(B, N) float64 number of people in each row: 1, or those of a cell of discrete covariates."""
+    weight: Tensor
+    """(B, N) their share; sums to 1."""
+    propensity: Tensor
+    """(B, N) P(Z=1|x)."""
+    p: Tensor
+    """(B, N, 16) strata probabilities."""
+    target: Tensor
+    """(B, 16) Dirichlet target of their mean."""
+    shifted: Tensor
+    """(B,) whether the mean was moved to the target."""
+    event: Tensor
+    """(B,) the event that the data were chosen for; 0 is none."""
+
+
+@dataclass(frozen=True)
+class RowDraw:
+    """A batch of row tables with what produced it."""
+
+    table: TableBatch
+    laws: Laws
+    stratum: Tensor
+    """(B, N) each row's stratum."""
+
+
+def sample_rows(
+    config: PriorConfig, generator: torch.Generator, batch: int, n_rows: int, n_covariates: int
+) -> TableBatch:
+    """Tables of distinct rows, all of weight 1."""
+    return draw_rows(config, generator, batch, n_rows, n_covariates).table
+
+
+def draw_rows(config: PriorConfig, g: torch.Generator, batch: int, rows: int, columns: int) -> RowDraw:
+    """The same, with the parameters and the strata."""
+    laws = laws_given_events(config, g, batch, lambda event: propose_laws(config, g, event, rows, columns))
+    z, stratum = _people(laws, g)
+    t, y = observe(stratum, z)
+    return RowDraw(label(laws, laws.x, z, t.float(), y.float(), laws.count.float()), laws, stratum)
+
+
+def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int) -> Laws:
+    """Covariates, instrument and strata; a proposal of a table for which the event is likely, where one is set."""
+    batch = len(event)
+    if config.logits_from_covariates:
+        x, logits = covariates(config, g, batch, rows, columns), None
+    else:
+        base = network_columns(batch, rows, columns + 16, g, config.network_layers, config.network_units)
+        x, logits = finish(config, g, base[..., :columns]), base[..., columns:]
+    weight = torch.full((batch, rows), 1 / rows, device=g.device)
+    # Most one-sided designs are trials. Which instruments go with an event is free: the instrument is ancillary.
+    randomised = torch.where(event > 0, max(0.8, config.randomised_share), config.randomised_share)
+    chance = propensity(config, g, x, weight, randomised)
+    null = coin((batch, 1, 1), g, config.null_share)
+    if logits is None:
+        logits = random_functions(x * relevance(config, g, batch, columns), 16, config.function_families, g)
+        logits = torch.where(null, 0.0, logits)
+    free = coin((batch,), g, config.free_intercept_share) & ~null[:, 0, 0] & (event == 0) & (columns > 0)
+    count = torch.ones(batch, rows, dtype=torch.float64, device=g.device)
+    return settle_strata(config, g, x, count, chance, logits, event, free)
+
+
+def relevance(config: PriorConfig, g: torch.Generator, batch: int, columns: int) -> Tensor:
+    """(B, 1, D) which covariates may matter for the strata: all, or each with a probability of the table's own."""
+    share = torch.where(coin((batch, 1, 1), g, config.all_relevant_share), 1.0, uniform((batch, 1, 1), g, 0.05, 1.0))
+    score = torch.rand(batch, 1, columns, generator=g, device=g.device)
+    return (score <= share) | (score == score.amin(-1, keepdim=True)) if columns else score > 0
+
+
+def settle_strata(
+    config: PriorConfig,
+    g: torch.Generator,
+    x: Tensor,
+    count: Tensor,
+    chance: Tensor,
+    logits: Tensor,
+    event: Tensor,
+    free: Tensor,
+) -> Laws:
+    """Scale the logit columns (B, N, 16), draw the Dirichlet target, and shift the mean to it (or leave it free)."""
+    batch, people = len(x), count.sum(-1)
+    weight = (count / people[:, None]).float()
+    scale = log_uniform((batch, 1, 1), g, *config.logit_scale)
+    scale = torch.where(free[:, None, None], log_uniform((batch, 1, 1), g, *config.free_intercept_scale), scale)
+    uneven = torch.exp(0.7 * normal((batch, 1, 16), g))
+    uneven = torch.where(coin((batch, 1, 1), g, config.uneven_scale_share), uneven, 1.0)
+    ratio = log_uniform((batch, 1, 1), g, *config.free_intercept_ratio)
+    intercept = torch.where(free[:, None, None], normal((batch, 1, 16), g) * ratio * scale, 0.0)
+    if config.standardise_logits:
+        logits = standardise(logits, weight) * scale * uneven
+    eps = designs.SLACK * designs.smallest_arm(event, chance)
+    target = designs.propose_target(event, people, eps, config.gamma, g).clamp_min(config.target_floor)
+    target = target / target.sum(-1, keepdim=True)
+    p = torch.empty_like(logits)
+    shifted = torch.nonzero(~free).flatten()
+    kept = torch.nonzero(free).flatten()
+    p[shifted] = strata_probabilities(
+        logits[shifted], weight[shifted], target[shifted], config.shift_tolerance, config.shift_steps
+    )
+    p[kept] = torch.softmax(logits[kept] + intercept[kept], -1)
+    return Laws(x, count, weight, chance, p, target, ~free, event)
+
+
+def laws_given_events(config: PriorConfig, g: torch.Generator, batch: int, propose: Callable[[Tensor], Laws]) -> Laws:
+    """Laws of a batch: ordinary ones, and some drawn given an event (`designs`).
+
+    A rejected proposal becomes an ordinary table. Spare ordinary tables are drawn in the same pass, because a second
+    pass would cost more.
+    """
+    event = designs.draw_events(batch, config.one_sided_share, config.perfect_share, g)
+    proposals = int((event > 0).sum())
+    if proposals == 0:
+        return propose(event)
+    spare = 2 + proposals // 2
+    laws = propose(torch.cat([event, event.new_zeros(spare)]))
+    rejected = torch.nonzero(~designs.accept(laws.event, laws.p, laws.propensity, laws.count, laws.target, g)).flatten()
+    if len(rejected) > spare:
+        laws = _map(torch.cat, laws, propose(event.new_zeros(len(rejected) - spare)))
+    chosen = torch.arange(batch, device=event.device)
+    chosen[rejected] = batch + torch.arange(len(rejected), device=event.device)
+    return _map(lambda parts: parts[0][chosen], laws)
+
+
+def _map(function: Callable[[list[Tensor]], Tensor], *laws: Laws) -> Laws:
+    """Apply a function to each field of one or more batches of laws."""
+    return Laws(**{f.name: function([getattr(law, f.name) for law in laws]) for f in fields(Laws)})
+
+
+def label(laws: Laws, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> TableBatch:
+    """Data and labels of tables whose rows are those of `laws`."""
+    mass = torch.bmm(laws.weight[:, None], laws.p)[:, 0]
+    orbit = orbit_effects(mass)
+    law = law_of(laws.p)
+    lower, upper = sharp_ends(law)
+    lower, upper = (laws.weight * lower).sum(-1), (laws.weight * upper).sum(-1)
+    return TableBatch(x, z, t, y, w, orbit[:, 0], orbit, lower, upper, law)
+
+
+def _people(laws: Laws, g: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Instrument and stratum of each row, given the table's event: both (B, N)."""
+    shape = tuple(laws.propensity.shape)
+    broken = designs.unsafe_mass(laws.event, laws.p)
+    one = laws.propensity * (1 - broken[..., 1])
+    zero = (1 - laws.propensity) * (1 - broken[..., 0])
+    z = coin(shape, g, one / (one + zero)).float()
+    breaks = designs.BREAKS.to(laws.p)[laws.event]  # (B, 2, 16)
+    chosen = torch.nonzero(laws.event).flatten()
+    p = laws.p
+    if len(chosen):
+        p = p.clone()
+        side = torch.where(z[chosen, :, None] > 0, breaks[chosen, None, 1], breaks[chosen, None, 0])
+        p[chosen] = p[chosen] * (1 - side)
+    ladder = p.cumsum(-1)
+    u = torch.rand(*shape, 1, generator=g, device=g.device) * ladder[..., -1:]
+    stratum = (ladder <= u).sum(-1).clamp(max=15)
+    return z, stratum

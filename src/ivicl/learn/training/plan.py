@@ -1,0 +1,98 @@
+"""What each step is made of: a list of micro-batches, each a pure function of (config, step, index)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import torch
+
+from ivicl.learn.prior import CountBatch, TableBatch, generator_for, sample_compressed, sample_counts, sample_rows
+from ivicl.learn.training.config import TrainConfig
+
+SMALL = 2000.0
+"""People in a small table, at most."""
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """One piece of a step: its tables, the share of the step's loss it carries, and a generator for what follows."""
+
+    kind: str
+    batch: CountBatch | TableBatch
+    share: float
+    generator: torch.Generator
+
+    @property
+    def tables(self) -> int:
+        return len(self.batch.effect)
+
+
+def micro_batches(config: TrainConfig, step: int) -> list[tuple[str, float]]:
+    """Kinds and shares of a step's micro-batches, in fixed order."""
+    if step < config.count_steps:
+        return [("counts", 1.0)]
+    plan = []
+    if config.mixed_count_batch:
+        plan.append(("counts", 1.0))
+    if config.compressed_batch:
+        plan.append(("compressed", 0.3))
+    return plan + [("rows", 1.0 / config.row_batches)] * config.row_batches
+
+
+def make(config: TrainConfig, step: int, index: int, kind: str, share: float) -> MicroBatch:
+    """Draw micro-batch `index` of `step`: the same tables on any machine, after any interruption."""
+    generator = generator_for(config.seed, step, index)
+    batch: CountBatch | TableBatch
+    if kind == "counts":
+        size = config.count_batch if step < config.count_steps else config.mixed_count_batch
+        batch = count_tables(config, generator, size)
+    elif kind == "compressed":
+        batch = sample_compressed(config.prior, generator, config.compressed_batch)
+    else:
+        n, d = row_shape(config, step, generator)
+        batch = sample_rows(config.prior, generator, max(1, config.row_tokens // n), n, d)
+    return MicroBatch(kind, batch, share, generator)
+
+
+def count_tables(config: TrainConfig, generator: torch.Generator, size: int) -> CountBatch:
+    """Count tables of the prior, and among them the share of small ones that is asked for."""
+    small = round(config.small_share * size)
+    low, high = config.prior.population
+    parts = [sample_counts(config.prior, generator, size - small, n_draws=config.count_draws)]
+    if small:
+        fewer = config.prior.with_options(population=(low, min(SMALL, high)))
+        parts.append(sample_counts(fewer, generator, small, n_draws=config.count_draws))
+    names = [field.name for field in fields(CountBatch)]
+    return CountBatch(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
+
+
+def row_shape(config: TrainConfig, step: int, generator: torch.Generator) -> tuple[int, int]:
+    """(N, D) of a micro-batch of rows: N log-uniform, short for most of the run; D log-uniform."""
+    progress = (step - config.count_steps) / max(1, config.steps - config.count_steps)
+    low, high = config.long_rows if progress >= config.long_from else config.rows
+    u = torch.rand(2, generator=generator).tolist()
+    n = round(math.exp(math.log(low) + u[0] * (math.log(high) - math.log(low))))
+    low_d, high_d = config.covariates
+    d = int(math.exp(math.log(low_d) + u[1] * (math.log(high_d + 1) - math.log(low_d))))
+    return n, min(d, high_d)
+
+
+def learning_rates(config: TrainConfig, step: int) -> tuple[float, float]:
+    """Scales of the peak learning rate for the summary path and for the rest: warm-up, constant, decay."""
+    counting = config.count_steps
+    mixed = max(1, config.steps - counting)
+    if step < counting:
+        # Stage one ends at the slow rate with which the summary path goes on in stage two.
+        last = config.summary_lr if config.steps > counting else 0.0
+        return _trapezoid(step, counting, config.warmup, config.decay_from, last), 0.0
+    main = config.rows_lr * _trapezoid(step - counting, mixed, config.warmup, config.decay_from, 0.0)
+    return config.summary_lr * _trapezoid(
+        step - counting, mixed, 0 if counting else config.warmup, config.decay_from, 0.0
+    ), main
+
+
+def _trapezoid(step: int, steps: int, warmup: int, decay_from: float, last: float) -> float:
+    rise = min(1.0, (step + 1) / warmup) if warmup else 1.0
+    fall = max(0.0, (step / steps - decay_from) / (1 - decay_from)) if decay_from < 1 else 0.0
+    return rise * (1 - fall * (1 - last))

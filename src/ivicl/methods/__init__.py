@@ -1,0 +1,1 @@
+"""What answers the question: the `Method` object, the registry, and every method that ships."""

@@ -1,0 +1,140 @@
+"""What `levis` and `whitehouse` share: mean of the scores, standard errors, and the interval."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from ivicl.data import IVData
+from ivicl.errors import InputError
+from ivicl.methods.base import MethodBounds, MethodOptions
+from ivicl.methods.baselines.levels import OutcomeLevels, outcome_levels
+from ivicl.methods.baselines.nuisance import NuisanceConfig, Nuisances, estimate_nuisances
+from ivicl.methods.baselines.scores import end_scores
+
+INTERVALS = ("imbens-manski", "z")
+
+
+@dataclass(frozen=True)
+class EndEstimates:
+    """Estimated ends of the identified set, in outcome units."""
+
+    lower: float
+    upper: float
+    se_lower: float
+    se_upper: float
+
+
+def fit_nuisances(data: IVData, options: MethodOptions, method: str, **own: Any) -> tuple[Nuisances, OutcomeLevels]:
+    """Nuisances of the data's outcome levels (two when binary). `own` are the method's own options."""
+    defaults = {f.name: f.default for f in fields(NuisanceConfig) if f.name != "random_state"}
+    chosen = options.take_extra(method, **own, **defaults)
+    config = NuisanceConfig(random_state=options.random_state, **{key: chosen[key] for key in defaults})
+    levels = outcome_levels(data, options.n_thresholds)
+    nuisances = estimate_nuisances(
+        data.x, data.z, data.t, levels.level, data.w, len(levels.steps) + 1, config, options.progress
+    )
+    return nuisances, levels
+
+
+def estimate_ends(nuisances: Nuisances, steps: np.ndarray, form: str, sharpness: float | None) -> EndEstimates:
+    """Means of the scores with standard errors. Thresholds are correlated, so scores are summed over them first."""
+    lower, upper = np.zeros(len(nuisances.z)), np.zeros(len(nuisances.z))
+    for j, step in enumerate(steps, start=1):
+        above = nuisances.level >= j
+        one = end_scores(
+            nuisances.binary_law(j), nuisances.e, nuisances.z, nuisances.t, above, form=form, sharpness=sharpness
+        )
+        lower += step * one.lower
+        upper += step * one.upper
+    n = nuisances.weight.sum()
+
+    def mean_and_error(score: np.ndarray) -> tuple[float, float]:
+        mean = (nuisances.weight * score).sum() / n
+        variance = (nuisances.weight * (score - mean) ** 2).sum() / max(n - 1.0, 1.0)
+        return float(mean), float(np.sqrt(variance / n))
+
+    (low, se_low), (high, se_high) = mean_and_error(lower), mean_and_error(upper)
+    return EndEstimates(low, high, se_low, se_high)
+
+
+def critical_value(kind: str, alpha: float, width: float, se: float) -> float:
+    """Multiplier of the standard errors.
+
+    "imbens-manski" covers the effect with probability 1 - alpha wherever it lies in the identified set; "z" gives
+    each end its own one-sided interval of level 1 - alpha / 2, so that the whole identified set is covered.
+    """
+    if kind == "z":
+        return float(norm.ppf(1.0 - alpha / 2.0))
+    if kind != "imbens-manski":
+        raise InputError(f'interval is "{kind}"; it must be one of {", ".join(INTERVALS)}.')
+    if se <= 0.0:
+        return float(norm.ppf(1.0 - alpha))
+    shift = max(width, 0.0) / se
+    return float(brentq(lambda c: norm.cdf(c + shift) - norm.cdf(-c) - (1.0 - alpha), 0.0, 40.0))
+
+
+def one_step_bounds(
+    data: IVData,
+    options: MethodOptions,
+    method: str,
+    own: dict[str, Any],
+    form: str,
+    sharpness: float | None,
+    correction: float = 0.0,
+    extra_details: dict[str, Any] | None = None,
+) -> MethodBounds:
+    """Fit, estimate, and wrap up. `correction` moves both ends outward, per unit of the outcome's range."""
+    started = time.perf_counter()
+    kind = options.extra.get("interval", own["interval"])
+    critical_value(kind, options.alpha, 0.0, 1.0)  # refuse a wrong name before the long work
+    nuisances, levels = fit_nuisances(data, options, method, **own)
+    if nuisances.details["folds"] == 1:  # one law for everybody: one term is the largest, nothing to smooth
+        form, sharpness, correction = "margin", None, 0.0
+    ends = estimate_ends(nuisances, levels.steps, form, sharpness)
+    span = float(levels.steps.sum())
+    lower, upper = ends.lower - correction * span, ends.upper + correction * span
+    c = critical_value(kind, options.alpha, upper - lower, max(ends.se_lower, ends.se_upper))
+    warnings = list(levels.notes)
+    if lower > upper:
+        warnings.append(
+            f"the estimated lower bound {lower:.4f} exceeds the upper bound {upper:.4f}: the data contradict the "
+            "instrument's assumptions, or the nuisances are poor; the interval spans both."
+        )
+    if nuisances.details.get("propensity_clipped_share", 0.0) > 0.0:
+        share = nuisances.details["propensity_clipped_share"]
+        warnings.append(
+            f"P(Z=1 | x) was clipped to [{nuisances.details['propensity_clip']}, "
+            f"{1 - nuisances.details['propensity_clip']}] for {100 * share:.1f} % of people: positivity is weak there."
+        )
+    low, high = lower - c * ends.se_lower, upper + c * ends.se_upper
+    low, high = min(low, high), max(low, high)
+    details = {
+        "estimated_bounds": [lower, upper],
+        "standard_errors": [ends.se_lower, ends.se_upper],
+        "interval": kind,
+        "critical_value": c,
+        "form": form,
+        "thresholds": len(levels.steps),
+        "slack": levels.slack,
+        **(extra_details or {}),
+        "nuisance": nuisances.details,
+    }
+    if sharpness is not None:
+        details["sharpness"] = sharpness
+    if correction:
+        details["uncorrected_bounds"] = [ends.lower, ends.upper]
+        details["correction"] = correction * span
+    details["seconds"] = time.perf_counter() - started
+    return MethodBounds(
+        lower=float(np.clip(low, -span, span)),
+        upper=float(np.clip(high, -span, span)),
+        covers="set" if kind == "z" else "effect",
+        warnings=tuple(warnings),
+        details=details,
+    )

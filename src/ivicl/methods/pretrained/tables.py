@@ -1,0 +1,85 @@
+"""The binary tables of one data set, as small as they can be without losing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl._shared.scaling import standardise
+from ivicl.data import IVData
+from ivicl.methods.base import MethodOptions
+from ivicl.methods.outcomes import Thresholds, choose_thresholds, randomised
+from ivicl.methods.pretrained.batching import Table
+
+
+def binary_tables(
+    data: IVData, options: MethodOptions, rng: np.random.Generator
+) -> tuple[list[Table], Thresholds | None]:
+    """One table for a binary outcome; one a threshold, or one a draw, for another. `data` has its equal rows merged."""
+    if data.binary:
+        one = Thresholds(np.ones(1), np.ones(1), 0.0, 0.0)
+        return [Table(data.x, data.z, data.t, data.y, data.w)], one
+    layout = _Layout.of(data)
+    if options.combine == "randomised":
+        draws = [randomised(data, rng) for _ in range(options.n_thresholds)]
+        return [layout.table(data, ones) for _, ones in draws], None
+    thresholds = choose_thresholds(data, options.n_thresholds)
+    return [layout.table(data, data.w * (data.y >= c)) for c in thresholds.points], thresholds
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Rows that differ in the outcome alone share a group: a threshold then only moves people between two weights."""
+
+    group: np.ndarray
+    """(N,) the group of each row, equal (x, z, t)."""
+    first: np.ndarray
+    """(G,) a row of each group."""
+
+    @staticmethod
+    def of(data: IVData) -> _Layout:
+        import polars as pl
+
+        keys = {f"x{j}": data.x[:, j] for j in range(data.x.shape[1])} | {"z": data.z, "t": data.t}
+        frame = pl.DataFrame(keys).with_row_index("row").group_by(list(keys), maintain_order=True).agg("row")
+        members = frame["row"]
+        rows = members.explode().to_numpy()
+        group = np.empty(len(data.w), dtype=np.int64)
+        group[rows] = np.repeat(np.arange(len(members)), members.list.len().to_numpy())
+        return _Layout(group, members.list.first().to_numpy())
+
+    def table(self, data: IVData, ones: np.ndarray) -> Table:
+        """`ones` (N,): how many people of each row have outcome 1."""
+        whole = bool(((ones == 0) | (ones == data.w)).all())
+        if whole and 2 * len(self.first) > len(self.group):
+            return Table(data.x, data.z, data.t, (ones > 0).astype(np.float64), data.w)
+        people = np.bincount(self.group, data.w)
+        with_one = np.bincount(self.group, ones)
+        x, z, t = (np.concatenate([values[self.first]] * 2) for values in (data.x, data.z, data.t))
+        y = np.repeat([0.0, 1.0], len(self.first))
+        return Table(x, z, t, y, np.concatenate([people - with_one, with_one]))
+
+
+def left_out_columns(tables: Sequence[Table], names: tuple[str, ...], keep: int) -> list[str]:
+    """Covariates beyond the network's limit: those that it drops in at least one of the tables."""
+    if len(names) <= keep:
+        return []
+    dropped = np.zeros(len(names), dtype=bool)
+    for table in tables:
+        dropped[np.argsort(-association(table), kind="stable")[keep:]] = True
+    return [name for name, gone in zip(names, dropped, strict=True) if gone]
+
+
+def association(table: Table) -> np.ndarray:
+    """(D,) how strongly each covariate goes with the eight (z, t, y) cells: the score by which the graph orders them.
+
+    The share of a column's variance that lies between the cells (the same formula as `prepare.order_covariates`).
+    """
+    x = standardise(table.x, table.w)
+    cell = (4 * table.z + 2 * table.t + table.y).astype(np.int64)
+    indicator = (cell[:, None] == np.arange(8)) * table.w[:, None]
+    size = indicator.sum(0)
+    score = (x.T @ indicator) / (np.sqrt(size) + 1e-9)
+    return (score**2).sum(1) / table.w.sum()

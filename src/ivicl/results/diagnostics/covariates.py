@@ -1,0 +1,123 @@
+"""What the covariates say about the instrument: who could have been in either arm, and are the arms alike?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ivicl._shared.scaling import standardise
+from ivicl._shared.special import chi_squared_tail, expit
+from ivicl.data import IVData
+from ivicl.data.encoding import weighted_quantile
+
+MOST_ROWS = 50_000
+"""Rows that the learner of P(Z=1 | X) sees; more would cost seconds and change nothing that is reported."""
+
+
+def positivity(data: IVData) -> dict[str, Any] | None:
+    """The range of P(Z=1 | X), by logistic regression with a ridge; None without covariates that vary."""
+    x, z, w = _standardised_rows(data)
+    if not x.shape[1]:
+        return None
+    chance = logistic_ridge(x, z, w, penalty=float(x.shape[1]))
+    low, high = weighted_quantile(chance, w, np.array([0.01, 0.99]))
+    return {
+        "range": [float(chance.min()), float(chance.max())],
+        "central_98_percent": [float(low), float(high)],
+        "share_z1": float(data.w @ data.z / data.w.sum()),
+    }
+
+
+def balance(data: IVData) -> dict[str, Any] | None:
+    """Standardised differences in means of the covariates between the arms, and one test of all of them together."""
+    x, z, w = _standardised_rows(data)
+    if not x.shape[1]:
+        return None
+    names = [name for name, kept in zip(data.covariates, varying(data.x), strict=True) if kept]
+    arms = []
+    for arm in (0.0, 1.0):
+        share = w * (z == arm)
+        share = share / share.sum()
+        mean = share @ x
+        arms.append((mean, share @ (x - mean) ** 2))
+    pooled = np.sqrt((arms[0][1] + arms[1][1]) / 2)
+    difference = arms[1][0] - arms[0][0]
+    # A covariate that is constant within both arms but differs between them separates them: an infinite difference.
+    size = np.divide(
+        difference, pooled, out=np.where(difference == 0, 0.0, np.sign(difference) * 99.0), where=pooled > 1e-9
+    )
+    size = np.clip(size, -99.0, 99.0)
+    largest = int(np.abs(size).argmax())
+    return {
+        "standardised_differences": {name: float(s) for name, s in zip(names, size, strict=True)},
+        "largest": float(abs(size[largest])),
+        "largest_column": names[largest],
+        "p_value": _omnibus(x, z, w),
+    }
+
+
+def _omnibus(x: np.ndarray, z: np.ndarray, w: np.ndarray) -> float:
+    """P-value of the score test that no covariate goes with Z: n R^2 of the regression of Z on X is chi-squared."""
+    total = w.sum()
+    centred_z = z - w @ z / total
+    gram = (x * w[:, None]).T @ x
+    moment = (x * w[:, None]).T @ centred_z
+    values, vectors = np.linalg.eigh(gram)
+    used = values > 1e-9 * max(values.max(), 1e-300)
+    projected = (vectors.T @ moment)[used]
+    spread = (w @ centred_z**2) / total
+    if spread <= 0 or not used.any():
+        return 1.0
+    return chi_squared_tail(float((projected**2 / values[used]).sum() / spread), int(used.sum()))
+
+
+def varying(x: np.ndarray) -> np.ndarray:
+    """(D,) which covariates take at least two values that rounding cannot explain."""
+    if not len(x):
+        return np.zeros(x.shape[1], dtype=bool)
+    low, high = x.min(0), x.max(0)
+    return 0.5 * high - 0.5 * low > 1e-13 * np.maximum(np.abs(low), np.abs(high))
+
+
+def _standardised_rows(data: IVData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Covariates that vary, standardised, with z and w; a fixed random choice of rows when there are very many."""
+    x, z, w = data.x[:, varying(data.x)], data.z, data.w
+    if len(w) > MOST_ROWS:
+        rows = np.random.default_rng(0).choice(len(w), MOST_ROWS, replace=False)
+        if len(np.unique(z[rows])) == 2:
+            kept = varying(x[rows])
+            x, z, w = (x[rows], z[rows], w[rows]) if kept.all() else (x, z, w)
+    return standardise(x, w), z, w
+
+
+def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, steps: int = 25) -> np.ndarray:
+    """(N,) fitted P(Z=1 | x) by damped Newton steps; the intercept is not penalised."""
+    features = np.column_stack([np.ones(len(x)), x])
+    ridge = np.full(features.shape[1], penalty)
+    ridge[0] = 1e-9 * w.sum()
+    share = np.clip(w @ z / w.sum(), 1e-12, 1 - 1e-12)
+    beta = np.zeros(features.shape[1])
+    beta[0] = np.log(share / (1 - share))
+    current = _objective(features, z, w, ridge, beta)
+    for _ in range(steps):
+        fitted = expit(features @ beta)
+        gradient = features.T @ (w * (z - fitted)) - ridge * beta
+        curvature = (features * (w * fitted * (1 - fitted))[:, None]).T @ features + np.diag(ridge)
+        step = np.linalg.solve(curvature, gradient)
+        size = 1.0
+        while size > 1e-4 and (value := _objective(features, z, w, ridge, beta + size * step)) < current:
+            size /= 2
+        if size <= 1e-4:
+            break
+        beta = beta + size * step
+        if value - current < 1e-10 * abs(current):
+            break
+        current = value
+    return expit(features @ beta)
+
+
+def _objective(features: np.ndarray, z: np.ndarray, w: np.ndarray, ridge: np.ndarray, beta: np.ndarray) -> float:
+    """Penalised log likelihood."""
+    score = features @ beta
+    return float(w @ (z * score - np.logaddexp(0, score)) - ridge @ beta**2 / 2)

@@ -1,0 +1,272 @@
+"""Pictures of a result. Each is an object with its figure and the data behind it.
+
+Figures are made without pyplot: nothing global is touched, nothing pops up, nothing has to be closed.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ivicl.errors import InputError
+
+if TYPE_CHECKING:
+    from ivicl.results.result import BoundsResult
+
+INK, ACCENT, SOFT, SECOND = "#1f2933", "#1f5f8b", "#9fb8cc", "#b5541c"
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    # Ids inside the SVG are hashes: salted with a constant, the same picture is the same file.
+    "svg.hashsalt": "ivicl",
+    "svg.fonttype": "path",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A matplotlib figure and what it shows."""
+
+    figure: Any
+    data: dict[str, list[Any]]
+    caption: str
+
+    def to_frame(self) -> Any:
+        """The data behind the picture, as a polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.data)
+
+    def save(self, path: str | Path) -> Path:
+        """Write PNG, PDF, SVG or whatever the suffix says."""
+        path = Path(path)
+        known = self.figure.canvas.get_supported_filetypes()
+        if path.suffix.lstrip(".").lower() not in known:
+            raise InputError(
+                f"a picture cannot be saved as '{path.name}'; known endings are {', '.join(sorted(known))}."
+            )
+        try:
+            self.figure.savefig(path, dpi=200, metadata=_no_date(path.suffix))
+        except OSError as error:
+            raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error
+        return path
+
+    def svg(self) -> str:
+        """The picture as an SVG element, without the XML header."""
+        import matplotlib
+
+        buffer = io.StringIO()
+        with matplotlib.rc_context(STYLE):
+            self.figure.savefig(buffer, format="svg", metadata=_no_date(".svg"), transparent=True)
+        text = buffer.getvalue()
+        return text[text.index("<svg") :]
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _no_date(suffix: str) -> dict[str, Any]:
+    """No time stamp: the same result gives the same file."""
+    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix.lower(), {})
+
+
+def draw(result: BoundsResult, kind: str) -> Picture:
+    """One of the pictures by name."""
+    if kind not in PICTURES:
+        raise InputError(f"there is no picture '{kind}'; there are {', '.join(PICTURES)}.")
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        return PICTURES[kind](result)
+
+
+def _axes(width: float = 6.4, height: float = 3.0) -> tuple[Any, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def _effect_label(result: BoundsResult) -> str:
+    unit = "difference of probabilities" if result.binary else "units of the outcome"
+    return f"{'Average effect' if result.estimand == 'ATE' else 'Effect among compliers'} ({unit})"
+
+
+def posterior(result: BoundsResult) -> Picture:
+    """The posterior of the effect, its interval, the ends of the identified set and the classical bounds."""
+    if result.posterior is None:
+        raise InputError(f"method '{result.method}' has no posterior to draw; the ladder shows its interval.")
+    figure, axes = _axes(height=3.1)
+    law = result.posterior
+    middles, density = (law.edges[1:] + law.edges[:-1]) / 2, law.probabilities / np.diff(law.edges)
+    inside = (middles >= result.lower) & (middles <= result.upper)
+    axes.fill_between(middles, density, where=inside, color=SOFT, alpha=0.55, linewidth=0, step="mid")
+    axes.plot(middles, density, color=ACCENT, linewidth=1.2, label="posterior of the effect")
+    data: dict[str, list[Any]] = {"effect": middles.tolist(), "density": density.tolist()}
+    top = float(density.max())
+    if result.identified_set is not None:
+        for name, end in (("lower", result.identified_set.lower), ("upper", result.identified_set.upper)):
+            height = np.interp(middles, (end.edges[1:] + end.edges[:-1]) / 2, end.probabilities / np.diff(end.edges))
+            data[f"density_of_{name}_end"] = height.tolist()
+            # The ends are far sharper than the effect: drawn to a common height, for place and spread only.
+            scaled = height * 0.5 * top / max(float(height.max()), 1e-300)
+            label = "ends of the identified set (scaled)" if name == "lower" else None
+            axes.plot(middles, scaled, color=SECOND, linewidth=0.9, label=label)
+    axes.set_ylim(-0.24 * top, 1.12 * top)
+    _bar(axes, result.lower, result.upper, -0.08 * top, ACCENT, f"{100 * (1 - result.alpha):g} % interval")
+    classical = next((r for r in result.details.get("ladder", ()) if r["method"] == "balke-pearl"), None)
+    if classical and result.method != "balke-pearl":
+        _bar(axes, classical["lower"], classical["upper"], -0.17 * top, INK, "Balke-Pearl, no covariates (estimated)")
+    axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
+    axes.set_xlim(*_view(result))
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(_effect_label(result))
+    _legend(axes)
+    held = float(law.probabilities[inside].sum())
+    caption = (
+        f"Posterior of the average effect; the shaded part, inside the interval, holds {100 * held:.3g} % of it. "
+        "Between the ends of the identified set its shape comes from the prior, not from the data."
+    )
+    return Picture(figure, data, caption)
+
+
+def _legend(axes: Any) -> None:
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, columnspacing=1.5, handlelength=1.6)
+
+
+def _bar(axes: Any, lower: float, upper: float, height: float, colour: str, label: str) -> None:
+    axes.plot([lower, upper], [height, height], color=colour, linewidth=2.4, solid_capstyle="butt", label=label)
+
+
+def _view(result: BoundsResult) -> tuple[float, float]:
+    """The part of the effect's range worth showing: the interval, the classical bounds and zero, with a margin."""
+    span = result.outcome_range[1] - result.outcome_range[0]
+    shown = [result.lower, result.upper, 0.0]
+    if result.posterior is not None:
+        shown += list(result.posterior.interval(0.002))
+    if result.identified_set is not None:
+        ends = result.identified_set
+        shown += [float(ends.lower.quantile(0.002)), float(ends.upper.quantile(0.998))]
+    shown += [
+        e for r in result.details.get("ladder", ()) if r["method"] == "balke-pearl" for e in (r["lower"], r["upper"])
+    ]
+    margin = 0.06 * (max(shown) - min(shown)) + 0.01 * span
+    return max(float(min(shown) - margin), -1.02 * span), min(float(max(shown) + margin), 1.02 * span)
+
+
+def levels(result: BoundsResult) -> Picture:
+    """The interval against its credibility: how much of the conclusion hangs on the choice of alpha."""
+    if not result.is_credible:
+        raise InputError(f"method '{result.method}' has no posterior, so it has one interval only.")
+    alphas = np.concatenate([[0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 99)])
+    lower, upper = np.array([result.interval(float(alpha)) for alpha in alphas]).T
+    credibility = 100 * (1 - alphas)
+    figure, axes = _axes()
+    axes.fill_betweenx(credibility, lower, upper, color=SOFT, alpha=0.55, linewidth=0)
+    axes.plot(lower, credibility, color=ACCENT, linewidth=1.2)
+    axes.plot(upper, credibility, color=ACCENT, linewidth=1.2)
+    asked = 100 * (1 - result.alpha)
+    axes.plot(
+        [result.lower, result.upper], [asked, asked], color=SECOND, linewidth=1.6, label=f"asked for: {asked:g} %"
+    )
+    axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
+    axes.set_xlim(*_view(result))
+    axes.set_ylim(0, 103)
+    axes.set_ylabel("credibility (%)")
+    axes.set_xlabel(_effect_label(result))
+    _legend(axes)
+    data = {"credibility_percent": credibility.tolist(), "lower": lower.tolist(), "upper": upper.tolist()}
+    return Picture(figure, data, "The interval at every level of credibility.")
+
+
+def ladder(result: BoundsResult) -> Picture:
+    """The ladder of assumptions: one interval a rung."""
+    rungs = result.details.get("ladder")
+    if not rungs:
+        raise InputError("this result holds no ladder; fit it with this version of ivicl.")
+    figure, axes = _axes(height=0.55 + 0.42 * len(rungs))
+    for place, rung in enumerate(reversed(rungs)):
+        own = rung["method"] == result.method
+        colour = SECOND if rung["estimand"] == "LATE" else ACCENT if own else INK
+        line = (0, (2, 1)) if rung["estimand"] == "LATE" else "-"
+        axes.plot(
+            [rung["lower"], rung["upper"]], [place, place], color=colour, linewidth=3.2 if own else 1.8, linestyle=line
+        )
+        for end in (rung["lower"], rung["upper"]):
+            axes.plot([end, end], [place - 0.16, place + 0.16], color=colour, linewidth=1.2)
+        if rung["estimate"] is not None and rung["lower"] <= rung["estimate"] <= rung["upper"]:
+            axes.plot([rung["estimate"]], [place], "o", color=colour, markersize=4)
+    axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
+    axes.set_yticks(range(len(rungs)), [rung["label"] for rung in reversed(rungs)])
+    axes.set_ylim(-0.6, len(rungs) - 0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(f"Effect ({'difference of probabilities' if result.binary else 'units of the outcome'})")
+    data = {name: [rung[name] for rung in rungs] for name in rungs[0]}
+    caption = (
+        "What each assumption buys. The classical bounds are formulas applied to the sample and make no allowance for "
+        "sampling error. LATE, dashed, is the effect among compliers: another estimand."
+    )
+    return Picture(figure, data, caption)
+
+
+def compliance(result: BoundsResult) -> Picture:
+    """Who was treated in each arm of the instrument."""
+    found = result.diagnostics.get("compliance")
+    if not found:
+        raise InputError("this result holds no compliance table; fit it with this version of ivicl.")
+    people = np.asarray(found["people"], dtype=float)
+    share = people / people.sum(1, keepdims=True)
+    figure, axes = _axes(height=1.7)
+    names = []
+    for arm in (0, 1):
+        place = 1 - arm
+        axes.barh(place, share[arm, 1], color=ACCENT, height=0.56, label="treated" if arm else None)
+        axes.barh(
+            place, share[arm, 0], left=share[arm, 1], color=SOFT, height=0.56, label="not treated" if arm else None
+        )
+        for t, left in ((1, 0.0), (0, share[arm, 1])):
+            text = f"{100 * share[arm, t]:.1f} %  ({people[arm, t]:,.0f})"
+            if share[arm, t] > 0.0115 * len(text):  # else it would not fit into its part of the bar
+                colour = "white" if t else INK
+                axes.text(left + share[arm, t] / 2, place, text, ha="center", va="center", color=colour, fontsize=8)
+        names.append(f"Z = {arm}")
+    axes.set_yticks([1, 0], names)
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    _legend(axes)
+    data: dict[str, list[Any]] = {
+        "z": [0, 0, 1, 1],
+        "t": [0, 1, 0, 1],
+        "people": [int(v) for v in people.ravel()],
+        "share": [float(v) for v in share.ravel()],
+    }
+    return Picture(figure, data, "Treatment taken in each arm of the instrument.")
+
+
+PICTURES: dict[str, Callable[[BoundsResult], Picture]] = {
+    "posterior": posterior,
+    "levels": levels,
+    "ladder": ladder,
+    "compliance": compliance,
+}

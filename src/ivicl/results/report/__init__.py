@@ -1,0 +1,1 @@
+"""The report: one HTML file for a reader who was not there."""

@@ -1,0 +1,146 @@
+"""The report: one HTML file, no links outside, for a reader who was not there."""
+
+from __future__ import annotations
+
+import html
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from ivicl._shared.numbers import rounded_interval
+from ivicl.errors import InputError
+from ivicl.results.report.words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
+
+if TYPE_CHECKING:
+    from ivicl.results.result import BoundsResult
+
+
+def escape(text: str) -> str:
+    """Text as HTML; a number stays on the line of its unit."""
+    return html.escape(text).replace(" %", "\u00a0%").replace("F = ", "F\u00a0=\u00a0")
+
+
+def write_report(result: BoundsResult, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
+    """Write the report and return its path."""
+    path = Path(path)
+    try:
+        path.write_text(report_html(result, title=title, question=question), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error
+    return path
+
+
+def report_html(result: BoundsResult, title: str | None = None, question: str | None = None) -> str:
+    """The report as text. The same result gives the same text."""
+    template = Template((resources.files("ivicl.results.report") / "template.html").read_text(encoding="utf-8"))
+    treatment, outcome = _column(result, "treatment", "treatment"), _column(result, "outcome", "outcome")
+    heading = title or (
+        f"Bounds on the effect of {treatment} on {outcome}" if result.codings else "Bounds on an average effect"
+    )
+    return template.substitute(
+        title=escape(heading),
+        question=escape(question or question_sentence(result)),
+        answer=escape(answer_sentence(result)),
+        key_figures=_key_figures(result),
+        width=_width(result),
+        data=_table(data_rows(result)),
+        notes=_list("What was done to the data", result.notes),
+        compliance=_figure(result, "compliance", 1),
+        assumptions=_assumptions(result),
+        diagnostics=_diagnostics(result),
+        posterior=_figure(result, "posterior", 2) if result.posterior is not None else "",
+        ladder=_figure(result, "ladder", 3) if "ladder" in result.details else "",
+        ladder_table=_ladder_table(result),
+        levels=_figure(result, "levels", 4) if result.is_credible else "",
+        warnings=_list("Warnings", result.warnings),
+        methods=escape(methods_paragraph(result)),
+        citation=escape(citation(result)),
+        stamp=_stamp(result),
+    )
+
+
+def citation(result: BoundsResult) -> str:
+    model = f" Model {result.model['name']}, sha256 {result.model['sha256']}." if result.model else ""
+    return (
+        f"ivicl, version {result.version}: bounds on average treatment effects from instrumental-variable data.{model}"
+    )
+
+
+def _column(result: BoundsResult, role: str, default: str) -> str:
+    return str(result.codings.get(role, {}).get("column", default))
+
+
+def _key_figures(result: BoundsResult) -> str:
+    figures = [("Interval", rounded_interval(result.lower, result.upper)), ("People", f"{result.n:,}")]
+    stage = result.diagnostics.get("first_stage")
+    if stage:
+        figures.append(("First stage", f"{100 * stage['difference']:.1f} points"))
+    if "grade" in result.diagnostics:
+        figures.append(("Design", {"ok": "no objection", "look": "look", "stop": "stop"}[result.diagnostics["grade"]]))
+    cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures)
+    return f'<dl class="key">{cells}</dl>'
+
+
+def _width(result: BoundsResult) -> str:
+    parts = result.width_parts
+    return f'<p class="width">{escape(parts.sentence())}</p>' if parts else ""
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f"<table>{body}</table>"
+
+
+def _list(heading: str, sentences: tuple[str, ...]) -> str:
+    if not sentences:
+        return ""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return f"<h3>{escape(heading)}</h3><ul>{items}</ul>"
+
+
+def _figure(result: BoundsResult, kind: str, number: int) -> str:
+    picture = result.plot(kind)
+    # Several SVGs in one page share one space of ids: make each figure's own.
+    svg = picture.svg().replace('id="', f'id="f{number}-').replace("url(#", f"url(#f{number}-")
+    svg = svg.replace('xlink:href="#', f'xlink:href="#f{number}-')
+    alt = escape(picture.caption)
+    return f'<figure role="img" aria-label="{alt}">{svg}<figcaption><b>Figure {number}.</b> {alt}</figcaption></figure>'
+
+
+def _assumptions(result: BoundsResult) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(meaning)}</td><td>{escape(failure)}</td></tr>"
+        for name, meaning, failure in assumptions(result)
+    )
+    head = "<tr><th></th><th>What is assumed</th><th>How it could fail</th></tr>"
+    return f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _diagnostics(result: BoundsResult) -> str:
+    findings: list[dict[str, Any]] = result.diagnostics.get("findings", [])
+    rows = "".join(
+        f'<tr><td><span class="grade {f["grade"]}">{f["grade"]}</span></td><th>{escape(f["name"].capitalize())}</th>'
+        f"<td>{escape(f['sentence'])}</td></tr>"
+        for f in findings
+    )
+    return f'<table class="findings">{rows}</table>'
+
+
+def _ladder_table(result: BoundsResult) -> str:
+    rungs: list[dict[str, Any]] = result.details.get("ladder", [])
+    if not rungs:
+        return ""
+    rows = "".join(
+        f"<tr{' class=own' if r['method'] == result.method else ''}><th>{escape(r['label'])}</th>"
+        f"<td>{escape(r['assumption'])}</td>"
+        f"<td class=number>{escape(rounded_interval(r['lower'], r['upper']))}</td></tr>"
+        for r in rungs
+    )
+    head = "<tr><th></th><th>What it assumes</th><th>Interval</th></tr>"
+    return f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _stamp(result: BoundsResult) -> str:
+    model = f" · model {result.model['name']} · sha256 <code>{result.model['sha256']}</code>" if result.model else ""
+    return f"ivicl {escape(result.version)}{model}"

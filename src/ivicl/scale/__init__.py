@@ -1,0 +1,1 @@
+"""Many studies and large tables."""

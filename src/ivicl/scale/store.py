@@ -1,0 +1,130 @@
+"""Where a batch keeps its rows while it runs: a journal of JSON lines beside the output, which it becomes at the end.
+
+Parquet cannot be appended to, and a half-written CSV cannot be told from a whole one. So rows go to
+`<output>.partial.jsonl` as they come; the output appears, complete, when all are there, and the journal goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ivicl.errors import InputError
+from ivicl.results.result import json_safe
+from ivicl.scale.many import Studies, to_frame
+from ivicl.version import __version__
+
+if TYPE_CHECKING:
+    from ivicl.estimator import IVBounds
+
+KINDS = (".parquet", ".csv", ".jsonl")
+
+
+def describe(estimator: IVBounds, arguments: dict[str, Any], studies: Studies) -> dict[str, Any]:
+    """What must be the same for rows of two runs to belong together."""
+    digest = hashlib.sha256()
+    for name in sorted(studies.columns):
+        values = studies.columns[name]
+        digest.update(name.encode())
+        digest.update(values.tobytes() if values.dtype != object else "\x1f".join(map(str, values)).encode())
+    digest.update(repr(studies.keys).encode())
+    settings = {"version": __version__, "method": estimator.method, "alpha": estimator.alpha}
+    settings |= {"combine": estimator.combine, "n_thresholds": estimator.n_thresholds, "seed": estimator.random_state}
+    settings |= {f"option {name}": str(value) for name, value in estimator.method_options.items()}
+    settings |= {f"argument {name}": value for name, value in arguments.items()}
+    if estimator.method == "ivicl":
+        from ivicl.methods.pretrained.method import model_of
+
+        settings["model"] = model_of(estimator.checked_options()).sha256
+    return json_safe(settings | {"data": digest.hexdigest(), "studies": len(studies)})
+
+
+class Store:
+    """Rows by study number; `done` holds those of an earlier run. A context: leaving it closes the journal."""
+
+    def __init__(self, output: str, settings: dict[str, Any], resume: bool, overwrite: bool) -> None:
+        self.to_stdout = output == "-"
+        self.done: dict[int, dict[str, Any]] = {}
+        self.failed = 0
+        self._journal: Any = None
+        if self.to_stdout:
+            return
+        self.output = Path(output)
+        self.journal = self.output.with_name(self.output.name + ".partial.jsonl")
+        if self.output.suffix not in KINDS:
+            raise InputError(f"the output must end in {', '.join(KINDS)}, but is '{output}'.")
+        if not self.output.parent.is_dir():
+            raise InputError(f"there is no folder '{self.output.parent}' for the output.")
+        if resume and self.journal.exists():
+            self._read(settings)
+        elif resume and self.output.exists():
+            raise InputError(f"'{output}' is complete: there is nothing to resume; --overwrite computes it again.")
+        elif not overwrite and self.output.exists():
+            raise InputError(f"'{output}' exists already; give --overwrite to replace it.")
+        elif not overwrite and self.journal.exists():
+            raise InputError(f"a batch was interrupted ('{self.journal}'); give --resume to go on, or --overwrite.")
+        if not self.done:
+            self.journal.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
+
+    def _read(self, settings: dict[str, Any]) -> None:
+        text = self.journal.read_text(encoding="utf-8")
+        # A run that was killed while it wrote leaves half a line at the end: it counts as not done.
+        whole, _, _ = text.rpartition("\n")
+        lines = whole.split("\n") if whole else []
+        try:
+            before = json.loads(lines[0])["settings"] if lines else settings
+            rows = [json.loads(line) for line in lines[1:]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"'{self.journal}' is damaged; give --overwrite to start again.") from error
+        changed = [name for name in sorted({*before, *settings}) if before.get(name) != settings.get(name)]
+        if changed:
+            raise InputError(
+                f"the batch in '{self.journal}' was started with another {changed[0].removeprefix('argument ')}; "
+                "give --overwrite to start again."
+            )
+        self.done = {row["study"]: row["row"] for row in rows}
+        self.journal.write_text(whole + "\n" if whole else "", encoding="utf-8")
+
+    def __enter__(self) -> Store:
+        if not self.to_stdout:
+            self._journal = self.journal.open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._journal is not None:
+            self._journal.close()
+
+    def add(self, studies: list[int], rows: list[dict[str, Any]]) -> None:
+        """Write the rows now, so that a crash a second later loses nothing."""
+        self.failed += sum(row["error"] is not None for row in rows)
+        if self.to_stdout:
+            for row in rows:
+                sys.stdout.write(json.dumps(json_safe(row), allow_nan=False) + "\n")
+            sys.stdout.flush()
+            return
+        for study, row in zip(studies, rows, strict=True):
+            self.done[study] = json_safe(row)
+            self._journal.write(json.dumps({"study": study, "row": json_safe(row)}, allow_nan=False) + "\n")
+        self._journal.flush()
+        os.fsync(self._journal.fileno())
+
+    def finish(self, by: tuple[str, ...]) -> int:
+        """Turn the journal into the output. Returns how many studies have an error."""
+        if self.to_stdout:
+            return self.failed
+        rows = [self.done[study] for study in sorted(self.done)]
+        frame = to_frame(rows, by)
+        fresh = self.output.with_name(self.output.name + ".new")
+        if self.output.suffix == ".parquet":
+            frame.write_parquet(fresh)
+        elif self.output.suffix == ".csv":
+            frame.write_csv(fresh)
+        else:
+            fresh.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        fresh.replace(self.output)
+        self.journal.unlink()
+        return sum(row["error"] is not None for row in rows)
