@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
 import time
+
+import ivicl
+import ivicl.cli
+from ivicl.errors import InputError, MissingDependencyError
 
 HEAVY = ("torch", "sklearn", "matplotlib", "pandas", "onnxruntime")
 
@@ -26,6 +31,31 @@ def test_import_is_light_and_fast():
     assert seconds - bare < 0.3
 
 
+def test_what_the_package_names_is_there_after_a_plain_import():
+    _, out = child(
+        "import ivicl; print([n for n in dir(ivicl) if not hasattr(ivicl, n)], ivicl.datasets.COUNTS.keys())"
+    )
+    assert out.startswith("[] ") and "vitamin_a" in out
+    assert {"datasets", "IVBounds", "rct_to_iv"} <= set(ivicl.__all__)
+
+
+def test_a_missing_extra_is_an_import_error_and_a_wrong_call():
+    assert issubclass(MissingDependencyError, ImportError)
+    assert issubclass(MissingDependencyError, InputError), "the command line exits with 2"
+
+
+def test_a_command_shows_what_the_package_logs(monkeypatch, capsys):
+    def talk() -> None:
+        logging.getLogger("ivicl.somewhere").info("three runs to do")
+        logging.getLogger("another.library").info("noise")
+
+    monkeypatch.setattr(ivicl.cli, "app", talk)
+    for _ in range(2):
+        ivicl.cli.main()
+    assert capsys.readouterr().err == 2 * "three runs to do\n"
+    assert not logging.getLogger("ivicl").handlers
+
+
 def test_counts_command_is_light_and_fast():
     program = (
         "import sys; sys.argv = ['ivicl', 'counts', *'12345678', '-m', 'balke-pearl']\n"
@@ -41,7 +71,5 @@ def test_version_flag():
     _, out = child(
         "import sys; sys.argv = ['ivicl', '--version']; from ivicl.cli import app; app(standalone_mode=False)"
     )
-    from ivicl import __version__
-
-    assert out.strip() == __version__
+    assert out.strip() == ivicl.__version__
     assert time.monotonic() - started < 60

@@ -15,6 +15,8 @@ from ivicl.errors import InputError, IVICLError
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
+    import ivicl.datasets as datasets
+    from ivicl.benchmarks.rct_to_iv import rct_to_iv
     from ivicl.data import IVData
     from ivicl.estimator import IVBounds
     from ivicl.posterior import BinnedPosterior
@@ -36,12 +38,15 @@ __all__ = [
     "IVICLError",
     "InputError",
     "__version__",
+    "datasets",
     "rct_to_iv",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Names are looked up when first used, so that `import ivicl` costs almost nothing.
+    if name == "datasets":
+        return importlib.import_module("ivicl.datasets")
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'ivicl' has no attribute '{name}'")

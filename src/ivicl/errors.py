@@ -11,8 +11,8 @@ class InputError(IVICLError, ValueError):
     """The data or the call is wrong; the command line exits with code 2."""
 
 
-class MissingDependencyError(InputError):
-    """An optional part is not installed; the message names the extra to install."""
+class MissingDependencyError(InputError, ImportError):
+    """An optional part is not installed; the message names the extra to install. Also an ImportError, as it is one."""
 
 
 class ModelFileError(InputError):

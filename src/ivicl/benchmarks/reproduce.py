@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
-import sys
 import time
 from collections.abc import Callable
 from itertools import product
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ivicl._shared.cores import threads
 from ivicl.benchmarks import figures, mass_covering
 from ivicl.benchmarks.agenda import (
     FULL_METHODS,
@@ -26,11 +27,13 @@ from ivicl.benchmarks.agenda import (
 )
 from ivicl.benchmarks.compare import ComparedTable, cell_text, compare_all, mean_se, write_tables
 from ivicl.benchmarks.report import Report
-from ivicl.benchmarks.runner import Job, MethodSpec, only, run_jobs, threads
+from ivicl.benchmarks.runner import Job, MethodSpec, only, run_jobs
 from ivicl.benchmarks.store import RunStore
 from ivicl.benchmarks.studies import STUDIES, study_table
 from ivicl.benchmarks.synthetic import generate
 from ivicl.version import __version__
+
+log = logging.getLogger(__name__)
 
 FIGURES: dict[str, tuple[Callable[[pl.DataFrame, Path], Path], str]] = {
     "strength": (figures.strength_figure, "Width and validity against the strength of the instrument, Jobs."),
@@ -50,7 +53,7 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     methods = tuple(m for m in wanted if m not in missing)
     study_methods = tuple(m for m in study_wanted if m not in missing)
     for method, reason in missing.items():
-        _say(f"{method} is left out: {reason}")
+        log.warning("%s is left out: %s", method, reason)
 
     jobs = all_jobs(config, methods, study_methods, shift="ivicl" not in missing)
     runs = only(store.frame(), jobs) if config.report_only else _run_with_estimate(jobs, store, config)
@@ -97,10 +100,11 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
             kinds.setdefault((job.method, job.benchmark), []).append(job)
     known = _seconds(store.frame())
     probes = [group[0] for kind, group in kinds.items() if kind not in known]
-    _say(f"{sum(map(len, kinds.values()))} runs to do; timing {len(probes)} alone first, one of each kind.")
+    to_do = sum(map(len, kinds.values()))
+    log.info("%d runs to do; timing %d alone first, one of each kind.", to_do, len(probes))
     seconds = _seconds(run_jobs(probes, store, progress=config.progress))
     left = sum(len(group) * seconds.get(kind, 0.0) for kind, group in kinds.items())
-    _say(f"About {left / 60 / config.workers:.0f} minutes in all, from the time that these took.")
+    log.info("About %.0f minutes in all, from the time that these took.", left / 60 / config.workers)
 
     def turn(job: Job) -> tuple[float, int]:
         return np.floor(np.log10(max(seconds.get((job.method, job.benchmark), 0.0), 0.1))), job.seed
@@ -230,7 +234,3 @@ def _shift(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
         cells = [cell_text(c, 3) for c in (width, cover, valid)]
         lines.append([name, method, *cells, str(rows.height)])
     report.table(["Network", "Method", "Width", "Covers effect", "Validity", "Data sets"], lines)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ivicl._shared.cores import threads
 from ivicl.benchmarks import catalog
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.benchmarks.store import Run, RunStore
@@ -28,7 +29,6 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.estimator import COMBINATIONS, IVBounds
 from ivicl.methods.base import COVERS
-from ivicl.methods.pretrained.runtime import threads_asked
 from ivicl.methods.registry import METHODS
 from ivicl.results.result import BoundsResult
 from ivicl.version import __version__
@@ -257,11 +257,6 @@ def _few_rows(data: IVData) -> IVData:
         return data
     rows = np.random.default_rng(0).permutation(len(data.z))[:WARM_UP_ROWS]
     return replace(data, x=data.x[rows], z=data.z[rows], t=data.t[rows], y=data.y[rows], w=data.w[rows])
-
-
-def threads() -> int:
-    """Threads that numerical libraries may use: OMP_NUM_THREADS, or the cores this process may run on."""
-    return threads_asked() or len(os.sched_getaffinity(0))
 
 
 class _Bar:

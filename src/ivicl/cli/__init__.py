@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import typer
 
@@ -41,10 +44,25 @@ for _module in MODULES:
         importlib.import_module(f"ivicl.cli.{_module}").register(app)
 
 
+@contextmanager
+def _log_on_stderr() -> Iterator[None]:
+    """What the package logs while a command runs; other libraries' logs stay as they are."""
+    logger, handler = logging.getLogger("ivicl"), logging.StreamHandler()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
 def main() -> None:
     """The entry point of the `ivicl` command."""
     try:
-        app()
+        with _log_on_stderr():
+            app()
     except IVICLError as error:
         print(f"ivicl: {error}", file=sys.stderr)
         sys.exit(2)

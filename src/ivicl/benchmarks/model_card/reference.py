@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
+
+log = logging.getLogger(__name__)
 
 FILE = "exact_reference.npz"
 SEED = 20_261_115
@@ -59,10 +62,10 @@ def make(path: Path) -> None:
     found = exact_posteriors(counts, rng=np.random.default_rng(SEED), n_draws=150_000, progress=True)
     effect = found.effect.astype(np.float32)
     np.savez_compressed(path, counts=counts, effect=effect, quantile_se=found.quantile_se.astype(np.float32))
-    print(
-        f"largest Monte Carlo error of a quantile: {found.quantile_se.max():.4f}, R-hat at most {found.r_hat.max():.3f}"
-    )
+    error, r_hat = found.quantile_se.max(), found.r_hat.max()
+    log.info("largest Monte Carlo error of a quantile: %.4f, R-hat at most %.3f", error, r_hat)
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     make(Path(__file__).with_name(FILE))

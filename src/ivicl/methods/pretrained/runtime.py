@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -21,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl._shared.cores import in_order, threads, threads_asked
 from ivicl.errors import ModelFileError
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
 
@@ -55,12 +54,6 @@ class Posteriors:
     def of(self, name: str, table: int = 0) -> BinnedPosterior:
         """One posterior: `name` is effect, lower or upper."""
         return BinnedPosterior(EFFECT_EDGES, getattr(self, name)[table])
-
-
-def threads_asked() -> int:
-    """OMP_NUM_THREADS, as other numerical libraries have it; 0 where it does not say."""
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdigit() else 0
 
 
 def _run(session: Any, x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> Posteriors:
@@ -126,13 +119,16 @@ class Model:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """Config, prior, training record, evaluation."""
-        return json.loads(self._session.get_modelmeta().custom_metadata_map["ivicl"])
+        found: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map["ivicl"])
+        return found
 
     def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray, ...]]) -> Iterator[Posteriors]:
-        """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little."""
+        """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little.
+
+        Few passes are taken ahead of the answers, so that memory does not grow with their number.
+        """
         session = self._one_thread_session  # opened here: a cached property is no place for a race
-        with ThreadPoolExecutor(threads_asked() or os.cpu_count()) as pool:
-            yield from pool.map(lambda arrays: _run(session, *arrays), passes)
+        return in_order(lambda arrays: _run(session, *arrays), passes, threads())
 
     def predict(self, x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> Posteriors:
         """x (B,N,D), the others (B,N); weight 0 is padding."""

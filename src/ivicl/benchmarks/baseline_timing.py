@@ -1,4 +1,4 @@
-"""Seconds per 1,000 rows of each baseline, in one run: `python -m ivicl.methods.baselines.timing [--rows 2048]`.
+"""Seconds per 1,000 rows of each baseline, in one run: `python -m ivicl.benchmarks.baseline_timing [--rows 2048]`.
 
 The table is the first of the synthetic benchmark (binary outcome, continuous covariates). Processor seconds do not
 depend on what else the machine is doing, wall-clock seconds do; with one process both count the same work.
@@ -11,15 +11,15 @@ import os
 import time
 from typing import Any
 
+from ivicl.benchmarks.synthetic import generate
+from ivicl.estimator import IVBounds
+
 METHODS = ("plugin", "levis", "whitehouse", "bayes-bp", "bayes")
 FITS_NUISANCES = METHODS[:3]
 
 
 def seconds_per_1000(method: str, rows: int, processes: int, seed: int = 0) -> tuple[float, float]:
     """Wall-clock seconds and processor seconds (of this process) per 1,000 rows of one fit."""
-    from ivicl.benchmarks.synthetic import generate
-    from ivicl.estimator import IVBounds
-
     data = generate(seed, n=rows).data
     options: dict[str, Any] = {"n_jobs": processes} if method in FITS_NUISANCES else {}
     wall, used = time.perf_counter(), time.process_time()
