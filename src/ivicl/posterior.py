@@ -49,7 +49,8 @@ class BinnedPosterior:
 
     @property
     def _cumulated(self) -> np.ndarray:
-        return np.minimum(np.concatenate([[0.0], np.cumsum(self.probabilities)]), 1.0)
+        sums: np.ndarray = np.minimum(np.concatenate([[0.0], np.cumsum(self.probabilities)]), 1.0)
+        return sums
 
     def pdf(self, x: Any) -> np.ndarray:
         """The density at x; zero outside the edges."""
@@ -60,7 +61,8 @@ class BinnedPosterior:
 
     def cdf(self, x: Any) -> np.ndarray:
         """P(value <= x)."""
-        return np.interp(x, self.edges, self._cumulated, left=0.0, right=1.0)
+        below: np.ndarray = np.interp(x, self.edges, self._cumulated, left=0.0, right=1.0)
+        return below
 
     def quantile(self, q: Any) -> np.ndarray:
         """The smallest x with cdf(x) >= q, interpolated inside a bin; quantile(0) and quantile(1) end the support."""
@@ -74,7 +76,8 @@ class BinnedPosterior:
         chosen = filled[place]
         below = cumulated[place] - self.probabilities[chosen]
         share = np.clip((q - below) / self.probabilities[chosen], 0.0, 1.0)
-        return self.edges[chosen] + share * (self.edges[chosen + 1] - self.edges[chosen])
+        value: np.ndarray = self.edges[chosen] + share * (self.edges[chosen + 1] - self.edges[chosen])
+        return value
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """The central interval that holds 1 - alpha of the probability."""

@@ -31,12 +31,14 @@ SETTINGS = ("default",)
 
 def sensf(s: np.ndarray) -> np.ndarray:
     """Seasonal sensitivity of the price, the DeepIV generator's."""
-    return 2.0 * ((s - 5) ** 4 / 600 + np.exp(-4 * (s - 5) ** 2) + s / 10 - 2)
+    level: np.ndarray = 2.0 * ((s - 5) ** 4 / 600 + np.exp(-4 * (s - 5) ** 2) + s / 10 - 2)
+    return level
 
 
 def demand(s: np.ndarray, emotion: np.ndarray, price: np.ndarray | float) -> np.ndarray:
     """Standardised mean demand at a price, the DeepIV generator's."""
-    return (100 + (10 + price) * emotion * sensf(s) - 2 * price - OUTCOME_MEAN) / OUTCOME_SD
+    mean: np.ndarray = (100 + (10 + price) * emotion * sensf(s) - 2 * price - OUTCOME_MEAN) / OUTCOME_SD
+    return mean
 
 
 def dataset(setting: str = "default", seed: int = 0, n: int = 2048, rho: float = RHO) -> BenchmarkDataset:

@@ -21,11 +21,13 @@ def module_of(benchmark: str) -> ModuleType:
 
 
 def settings(benchmark: str) -> tuple[str, ...]:
-    return module_of(benchmark).SETTINGS
+    names: tuple[str, ...] = module_of(benchmark).SETTINGS
+    return names
 
 
 @lru_cache(maxsize=64)
 def dataset(benchmark: str, setting: str, seed: int, path: str | None = None) -> BenchmarkDataset:
     """One data set; `path` is the trial's file for jobs and star, where the packaged data are not wanted."""
     given = {"path": path} if path and benchmark in NEEDS_DATA else {}
-    return module_of(benchmark).dataset(setting, seed, **given)
+    made: BenchmarkDataset = module_of(benchmark).dataset(setting, seed, **given)
+    return made

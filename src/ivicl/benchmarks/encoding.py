@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -11,7 +12,7 @@ from ivicl.data.encoding import column_from_array, encode_covariate
 from ivicl.errors import InputError
 
 
-def encode(frame: nw.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+def encode(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
     """(N, D) float matrix and its D names, coded as IVData codes covariates with missing="indicator"."""
     notes: list[str] = []
     pairs = [
@@ -23,7 +24,7 @@ def encode(frame: nw.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, tup
     return matrix, tuple(name for name, _ in pairs)
 
 
-def numbers(frame: nw.DataFrame, name: str) -> np.ndarray:
+def numbers(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
     """A column of numbers, NaN where it is missing."""
     column = column_from_array(name, frame[name])
     if column.kind == "text":
@@ -31,7 +32,7 @@ def numbers(frame: nw.DataFrame, name: str) -> np.ndarray:
     return np.where(column.missing, np.nan, column.values)
 
 
-def require_columns(frame: nw.DataFrame, columns: Sequence[str]) -> None:
+def require_columns(frame: nw.DataFrame[Any], columns: Sequence[str]) -> None:
     absent = [c for c in columns if c not in frame.columns]
     if absent:
         raise InputError(f"Column '{absent[0]}' is not in the data; the columns are {', '.join(frame.columns)}.")
@@ -41,4 +42,6 @@ def standardise(x: np.ndarray) -> np.ndarray:
     """Columns with mean 0 and variance 1; a constant column becomes zero."""
     centred = x - x.mean(axis=0)
     sd = centred.std(axis=0)
-    return np.divide(centred, sd, out=np.zeros_like(centred), where=sd > 1e-12 * (1 + np.abs(x).max(axis=0, initial=0)))
+    varies = sd > 1e-12 * (1 + np.abs(x).max(axis=0, initial=0))
+    unit: np.ndarray = np.divide(centred, sd, out=np.zeros_like(centred), where=varies)
+    return unit

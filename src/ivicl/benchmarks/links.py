@@ -82,4 +82,5 @@ def dataset(setting: str, seed: int) -> BenchmarkDataset:
 
 
 def _propensity(score: np.ndarray, z: np.ndarray, u: np.ndarray) -> np.ndarray:
-    return np.clip(expit(STRENGTH * (z - 0.5) / 0.5 + score + CONFOUNDING_T * u), CLIP, 1 - CLIP)
+    share: np.ndarray = np.clip(expit(STRENGTH * (z - 0.5) / 0.5 + score + CONFOUNDING_T * u), CLIP, 1 - CLIP)
+    return share

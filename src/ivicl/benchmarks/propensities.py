@@ -37,7 +37,8 @@ def hidden_score(u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def clipped(p: np.ndarray, clip: float) -> np.ndarray:
-    return np.clip(p, clip, 1 - clip)
+    inside: np.ndarray = np.clip(p, clip, 1 - clip)
+    return inside
 
 
 def calibrated_intercept(mean_at: Callable[[float], float], target: float = 0.5) -> float:

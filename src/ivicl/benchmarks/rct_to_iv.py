@@ -212,7 +212,7 @@ def balanced_rows(t: np.ndarray, rng: np.random.Generator, blocks: np.ndarray | 
     return np.sort(np.concatenate(chosen))
 
 
-def _blocks(trial: nw.DataFrame, columns: Sequence[str]) -> np.ndarray | None:
+def _blocks(trial: nw.DataFrame[Any], columns: Sequence[str]) -> np.ndarray | None:
     if not columns:
         return None
     keys = list(zip(*(map(str, trial[c].to_list()) for c in columns), strict=True))
@@ -247,7 +247,7 @@ def _check_call(
         raise InputError(f"Column '{(sorted(used) or [treatment])[0]}' has two roles; give each column one.")
 
 
-def _treatment(trial: nw.DataFrame, name: str) -> np.ndarray:
+def _treatment(trial: nw.DataFrame[Any], name: str) -> np.ndarray:
     values = numbers(trial, name)
     wrong = np.unique(values[np.isfinite(values) & ~np.isin(values, (0.0, 1.0))])
     if len(wrong):

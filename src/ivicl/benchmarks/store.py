@@ -8,6 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
+RunKey = tuple[str, str, int, str, str]
+"""Benchmark, setting, seed, method, model: what makes a run the same run."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -55,7 +58,7 @@ class Run:
     version: str
 
     @property
-    def key(self) -> tuple[str, str, int, str, str]:
+    def key(self) -> RunKey:
         return (self.benchmark, self.setting, self.seed, self.method, self.model)
 
 
@@ -70,14 +73,14 @@ class RunStore:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / "runs.jsonl"
-        self._runs: dict[tuple, Run] = {}
+        self._runs: dict[RunKey, Run] = {}
         if self.log.exists():
             for line in self.log.read_text().splitlines():
                 run = _parse(line)
                 if run is not None:
                     self._runs[run.key] = run
 
-    def done(self, key: tuple) -> bool:
+    def done(self, key: RunKey) -> bool:
         """Whether this run has succeeded before; failed ones are tried again."""
         return key in self._runs and self._runs[key].status == "ok"
 

@@ -47,12 +47,14 @@ def observed_law(strata: np.ndarray) -> np.ndarray:
 
 def effect_of(strata: np.ndarray) -> np.ndarray:
     """E[Y(1) - Y(0)] from strata probabilities (..., 16)."""
-    return strata @ (Y_OF_T[1] - Y_OF_T[0])
+    effect: np.ndarray = strata @ (Y_OF_T[1] - Y_OF_T[0])
+    return effect
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    shares: np.ndarray = powers / powers.sum(axis=-1, keepdims=True)
+    return shares
 
 
 @dataclass(frozen=True)

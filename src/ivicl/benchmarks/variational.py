@@ -77,10 +77,13 @@ def _dirichlet_kl(concentration: np.ndarray, expected_log: np.ndarray) -> np.nda
     """KL of Dirichlet(concentration) from the prior, one a row."""
 
     def log_norm(a: np.ndarray) -> np.ndarray:
-        return gammaln(a.sum(axis=-1)) - gammaln(a).sum(axis=-1)
+        norm: np.ndarray = gammaln(a.sum(axis=-1)) - gammaln(a).sum(axis=-1)
+        return norm
 
     prior = np.full(N_STRATA, GAMMA)
-    return log_norm(concentration) - log_norm(prior) + ((concentration - prior) * expected_log).sum(axis=-1)
+    moved = ((concentration - prior) * expected_log).sum(axis=-1)
+    divergence: np.ndarray = log_norm(concentration) - log_norm(prior) + moved
+    return divergence
 
 
 def logistic_normal(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from ivicl.methods.pretrained.runtime import Model
 
 ModelFile = Annotated[Path | None, typer.Option("--model", help="A model file; by default the shipped one.")]
 
@@ -149,7 +152,7 @@ def model(
         typer.echo(f"  {entry['line']:62} {entry['value']:.4f}  ({sign} {entry['target']:g}: {mark})")
 
 
-def _load(path: Path | None):  # type: ignore[no-untyped-def]
+def _load(path: Path | None) -> Model:
     from ivicl.methods.pretrained.runtime import Model
 
     return Model.shipped() if path is None else Model.load(path)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ivicl.errors import InputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 prior = typer.Typer(help="The prior over data sets that the network learns from.", no_args_is_help=True)
 
@@ -113,7 +116,7 @@ def _whole_numbers(text: str) -> list[int]:
     return sorted({int(part) for part in parts})
 
 
-def _stderr():
+def _stderr() -> Console:
     from rich.console import Console
 
     return Console(stderr=True)

@@ -40,7 +40,8 @@ def describe(estimator: IVBounds, arguments: dict[str, Any], studies: Studies) -
         from ivicl.methods.pretrained.method import model_of
 
         settings["model"] = model_of(estimator.checked_options()).sha256
-    return json_safe(settings | {"data": digest.hexdigest(), "studies": len(studies)})
+    described: dict[str, Any] = json_safe(settings | {"data": digest.hexdigest(), "studies": len(studies)})
+    return described
 
 
 class Store:

@@ -153,11 +153,13 @@ def _ends(probabilities: np.ndarray) -> tuple[float, float]:
 
 
 def _coarse(probabilities: np.ndarray) -> np.ndarray:
-    return probabilities.reshape(len(probabilities), COARSE, -1).sum(-1)
+    sums: np.ndarray = probabilities.reshape(len(probabilities), COARSE, -1).sum(-1)
+    return sums
 
 
 def _bins(values: np.ndarray) -> np.ndarray:
-    return np.clip(((values + 1) * 512).astype(int), 0, 1023)
+    bins: np.ndarray = np.clip(((values + 1) * 512).astype(int), 0, 1023)
+    return bins
 
 
 def _se(values: np.ndarray) -> float:
