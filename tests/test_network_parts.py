@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ivicl.errors import InputError  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
 from ivicl.learn.network.head import read_grid  # noqa: E402
 from ivicl.learn.network.linalg import block_inverse, inverse  # noqa: E402
@@ -14,6 +15,8 @@ from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.learn.network.regression import Arm, RegressionLayer  # noqa: E402
 from ivicl.learn.prior import sharp_ends  # noqa: E402
 from ivicl.methods.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
+
+PSEUDO = NetworkConfig().pseudo_count
 
 
 def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -26,19 +29,19 @@ def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.T
 
 
 def fit_of(x: torch.Tensor, outcome: torch.Tensor, weight: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
-    arm = Arm(x, outcome, weight)
+    arm = Arm(x, outcome, weight, PSEUDO)
     return arm.fit(arm.solvers(penalty.view(1))[0])[0]
 
 
 def logistic_of(x: torch.Tensor, outcome: torch.Tensor, weight: torch.Tensor, penalty: torch.Tensor) -> torch.Tensor:
-    arm = Arm(x, outcome, weight)
+    arm = Arm(x, outcome, weight, PSEUDO)
     return arm.logistic(penalty, arm.solvers(2 * penalty.view(1))[0])
 
 
 def test_both_arms_as_one_batch_are_each_arm_alone() -> None:
     x, outcome, weight = table()
     arm = torch.stack([weight, 1 - weight], 2)
-    batch = Arm.both(x, outcome, arm)
+    batch = Arm.both(x, outcome, arm, PSEUDO)
     fits = batch.fit(batch.solvers(torch.tensor([3.0], dtype=x.dtype))[0])[0]
     for z in (0, 1):
         alone = fit_of(x, outcome, arm[:, :, z], torch.tensor(3.0, dtype=x.dtype))
@@ -56,7 +59,7 @@ def test_leave_one_out_is_refitting_without_the_row() -> None:
     refitted = fit_of(x, outcome, fewer, penalty)
     # Equal up to the pseudo-counts and the penalty floor, both of order 1/n.
     assert fits[0, row].tolist() == pytest.approx(refitted[0, row].tolist(), abs=0.01)
-    inside = Arm(x, outcome, weight)
+    inside = Arm(x, outcome, weight, PSEUDO)
     plain = inside.mean + inside.centred @ (inside.solvers(penalty.view(1))[0] @ inside.moment)
     assert (plain[0, row] - refitted[0, row]).abs().max() > 0.02  # the fit that includes the row is further off
 
@@ -73,7 +76,7 @@ def test_logistic_leave_one_out_is_close_to_refitting() -> None:
         errors.append((fits[0, row] - refitted).abs().max().item())
         own = weight.clone()
         own[0, row] = 0
-        naive.append((Arm(x, outcome, weight).mean[0, 0] - refitted).abs().max().item())
+        naive.append((Arm(x, outcome, weight, PSEUDO).mean[0, 0] - refitted).abs().max().item())
     assert np.mean(errors) < 0.02 < np.mean(naive)
 
 
@@ -86,7 +89,7 @@ def test_layer_finds_a_law_that_the_arms_means_miss() -> None:
     z = (torch.rand(1, 800, generator=g) < 0.5).float()
     arm = torch.stack([1 - z, z], 2)
     columns = torch.cat([x, torch.zeros(1, 800, 60)], 2)
-    _, law = RegressionLayer(64, 64, 2, learned=False).train()(columns, outcome, arm)
+    _, law = RegressionLayer(64, 64, 2, learned=False, pseudo_count=PSEUDO).train()(columns, outcome, arm)
     error = (law[0, :, :, 0] - truth[:, :1]).abs().mean()
     assert error < 0.08  # the means are off by 0.4
 
@@ -95,7 +98,9 @@ def test_fits_of_noise_shrink_to_the_means() -> None:
     x, outcome, _ = table(n=400, d=8, seed=3)
     z = (torch.arange(400) % 2).double().unsqueeze(0)
     columns = torch.cat([x, torch.zeros(1, 400, 56, dtype=torch.float64)], 2)
-    _, law = RegressionLayer(64, 64, 2, learned=False).eval()(columns, outcome, torch.stack([1 - z, z], 2))
+    _, law = RegressionLayer(64, 64, 2, learned=False, pseudo_count=PSEUDO).eval()(
+        columns, outcome, torch.stack([1 - z, z], 2)
+    )
     assert law.std(1).max() < 0.05
 
 
@@ -160,6 +165,6 @@ def test_every_choice_of_parts_answers_and_learns(regression, spikes) -> None:
 
 def test_config_refuses_what_cannot_be() -> None:
     for wrong in ({"attention": "none"}, {"regression": "some"}, {"width": 10, "heads": 4}):
-        with pytest.raises(ValueError):
+        with pytest.raises(InputError):
             NetworkConfig(**wrong)
     assert NetworkConfig.from_dict(NetworkConfig.paper().to_dict()) == NetworkConfig.paper()

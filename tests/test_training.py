@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import signal
 import subprocess
 import sys
@@ -76,19 +75,16 @@ def test_a_run_from_weights_takes_their_shape(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.slow
 def test_killed_run_goes_on_as_if_unkilled(tmp_path: Path) -> None:
     """kill -9 at an arbitrary moment, then --resume: the loss curve is that of an unkilled run."""
-    settings = [a for s in [*TINY, "steps=40"] for a in ("--set", s)]
+    settings = [a for s in [*TINY, "steps=40", "save_seconds=1"] for a in ("--set", s)]
     command = [sys.executable, "-m", "ivicl.cli", "train", "--quiet", "--threads", "1", *settings]
-    environment = os.environ | {"IVICL_SAVE_SECONDS": "1"}
-    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True, env=environment)
-    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")], env=environment)
+    subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True)
+    process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")])
     deadline = time.monotonic() + 120
     while not (tmp_path / "killed" / "log.csv").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    subprocess.run(
-        [*command[:4], "--quiet", "--threads", "1", "--resume", str(tmp_path / "killed")], check=True, env=environment
-    )
+    subprocess.run([*command[:4], "--quiet", "--threads", "1", "--resume", str(tmp_path / "killed")], check=True)
     assert losses_of(tmp_path / "whole") == losses_of(tmp_path / "killed")
 
 
@@ -120,9 +116,55 @@ def test_every_field_can_be_set_and_nonsense_is_refused() -> None:
     assert (changed.lr, changed.network.width, changed.loss.law, changed.prior.gamma) == (0.01, 64, 0, 0.2)
     assert changed.rows == (8, 16)
     assert TrainConfig.from_dict(changed.to_dict()) == changed
-    for wrong in ("nothing=1", "network.nothing=1", "lr", "steps=many", "network.heads=7"):
-        with pytest.raises(InputError):
-            TrainConfig().with_settings([wrong])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ("nothing=1", "no setting 'nothing'"),
+        ("network.widht=1", "did you mean 'network.width'"),
+        ("network=1", "no setting 'network'"),
+        ("lr", "write name=value"),
+        ("lr=true", "takes float"),
+        ("steps=many", "takes int, such as 4900, not 'many'"),
+        ("network.heads=7", "network.width is 96, which is not a multiple of network.heads, 7"),
+        ("network.heads=0", "network.heads must be 1 or more"),
+        ("network.gamma=0.2", "set prior.gamma instead"),
+        ("prior.gamma=-1", "must be above 0"),
+        ("rows=[8]", "rows is .* range of two whole numbers"),
+        ("row_batches=0", "row_batches is 0, but must be 1 or more"),
+        ("small_share=NaN", "a share from 0 to 1"),
+        ("precision=fp64", "one of auto, bf16, fp32"),
+    ],
+)
+def test_nonsense_is_refused_in_a_sentence(wrong: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        TrainConfig().with_settings([wrong])
+
+
+def test_the_priors_concentration_reaches_the_network() -> None:
+    """Corners, the spikes' spreads and pseudo-counts follow `--set prior.gamma`; a file without the field means 0.1."""
+    network = Run(tiny("prior.gamma=0.3"), Path("unused")).network
+    usual = Run(tiny(), Path("unused")).network
+    assert network.config.gamma == 0.3 and usual.config.gamma == 0.1
+    counts = torch.tensor([[30.0, 5, 4, 2, 12, 3, 9, 11]])
+    assert network.config.pseudo_count == pytest.approx(1.2)
+    expected = (counts.view(2, 4) + 1.2) / (counts.view(2, 4).sum(-1, keepdim=True) + 4.8)
+    spikes, usual_spikes = network.spikes_of(counts), usual.spikes_of(counts)
+    place = (expected.flatten()[:7] @ network.corners.effects.T).clamp(-1, 1)
+    assert torch.allclose(spikes.place[0], place, atol=1e-6)
+    assert (spikes.log_share - usual_spikes.log_share).abs().max() > 0.1
+    # At one and the same law the spread differs by the prior's weight alone: two arms of n + 16 gamma + 1.
+    law, arms = expected.view(1, 2, 2, 2), counts.view(1, 2, 4).sum(-1)
+    narrow, wide = (n.corners(law, arms).spread for n in (network, usual))
+    one_arm = network.corners.effects[:, :4].abs().sum(1) == 0
+    ratio = (wide / narrow)[0, one_arm].square()
+    assert ratio.tolist() == pytest.approx([(35 + 5.8) / (35 + 2.6)] * len(ratio), rel=1e-4)
+    layer = network.covariates.regression
+    assert layer is not None and layer.pseudo_count == pytest.approx(1.2)
+    assert network.summary is not None and network.summary.pseudo_count == pytest.approx(1.2)
+    without = {name: value for name, value in usual.config.to_dict().items() if name != "gamma"}
+    assert NetworkConfig.from_dict(without) == usual.config
 
 
 def test_a_step_is_made_of_what_the_config_says() -> None:

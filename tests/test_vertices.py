@@ -41,7 +41,7 @@ def test_exact_posteriors_of_large_tables_peak_at_the_spikes() -> None:
     ratios, elsewhere = [], []
     for counts, effect in zip(known.counts[people > 1e5], known.effect[people > 1e5], strict=True):
         flat = torch.tensor(counts.reshape(1, 8), dtype=torch.float32)
-        spikes = CornerTable()(smoothed_law(flat), flat.view(1, 2, 4).sum(-1))
+        spikes = CornerTable(0.1)(smoothed_law(flat, 0.4), flat.view(1, 2, 4).sum(-1))
         place = float(spikes.place[0, spikes.log_share[0].argmax()])
         at = int((place + 1) * 512)
         inside = effect[effect > effect.max() * 1e-3]

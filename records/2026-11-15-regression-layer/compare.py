@@ -21,6 +21,7 @@ from ivicl.learn.training.validation import SHAPES, fixed_tables
 
 Fit = Callable[[Tensor, Tensor, Tensor], Tensor]
 LINEAR, TEMPER = (2.0, 5.0), 0.37
+PSEUDO = 0.4
 
 
 def prepared(x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -42,13 +43,13 @@ def stacked(layer: RegressionLayer, ridges: tuple[float, ...], logistic: tuple[f
     """Average by leave-one-out likelihood of means, linear ridges, ridges and logistic fits on ReLU features."""
 
     def fit(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
-        plain = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
+        plain = [Arm(x, outcome, arm[:, :, z], PSEUDO) for z in (0, 1)]
         penalties = torch.tensor(LINEAR).exp()
         solved = [solver(a, penalties[0]) for a in plain]
         found = [a.fit(s)[0] if leaky else a.directions(s) for a, s in zip(plain, solved, strict=True)]
         directions = _standardised(torch.cat(found, 2), arm.sum(-1, keepdim=True))
         hinges = torch.relu(torch.cat([x, directions], 2) @ layer.weight + layer.bias)
-        bent = [Arm(hinges, outcome, arm[:, :, z]) for z in (0, 1)]
+        bent = [Arm(hinges, outcome, arm[:, :, z], PSEUDO) for z in (0, 1)]
         candidates = [torch.stack([a.means() for a in plain], 2)]
         candidates += [torch.stack([a.fit(solver(a, p))[0] for a in plain], 2) for p in penalties]
         candidates += [torch.stack([a.fit(solver(a, p))[0] for a in bent], 2) for p in torch.tensor(ridges).exp()]
@@ -65,11 +66,11 @@ def stacked(layer: RegressionLayer, ridges: tuple[float, ...], logistic: tuple[f
 
 
 def means(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
-    return torch.stack([Arm(x, outcome, arm[:, :, z]).means() for z in (0, 1)], 2)
+    return torch.stack([Arm(x, outcome, arm[:, :, z], PSEUDO).means() for z in (0, 1)], 2)
 
 
 def linear(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
-    arms = [Arm(x, outcome, arm[:, :, z]) for z in (0, 1)]
+    arms = [Arm(x, outcome, arm[:, :, z], PSEUDO) for z in (0, 1)]
     return torch.stack([a.fit(solver(a, torch.tensor(20.0)))[0] for a in arms], 2)
 
 
@@ -77,7 +78,7 @@ def linear(x: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
 def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    layer, wide = RegressionLayer(64, 128, 2, False), RegressionLayer(64, 256, 2, False)
+    layer, wide = RegressionLayer(64, 128, 2, False, PSEUDO), RegressionLayer(64, 256, 2, False, PSEUDO)
     rivals: dict[str, Fit] = {
         "means of the arms": means,
         "linear ridge": linear,

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 
 known = reference.load().part("prior")
 counts = torch.tensor(known.counts.reshape(-1, 8), dtype=torch.float32)
-spikes = CornerTable()(smoothed_law(counts), counts.view(-1, 2, 4).sum(-1))
+spikes = CornerTable(0.1)(smoothed_law(counts, 0.4), counts.view(-1, 2, 4).sum(-1))
 people = counts.sum(1).numpy()
 centres = (EFFECT_EDGES[1:] + EFFECT_EDGES[:-1]) / 2
 figure, grid = plt.subplots(3, 3, figsize=(11, 7.5), constrained_layout=True)

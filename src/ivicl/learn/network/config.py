@@ -10,6 +10,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from ivicl.errors import InputError
+
 BINS = 1024
 """K: uniform bins on [-1, 1]. Part of the public contract, so not a field."""
 
@@ -55,16 +57,31 @@ class NetworkConfig:
     """Flip z, t, y into one canonical coding before anything is learnt (off only in ablations)."""
     max_count: float = 1e8
     """People beyond which a table is scaled down (with a warning): the end of the training range."""
+    gamma: float = 0.1
+    """Concentration of the prior's Dirichlet on the sixteen strata: their density goes as q^(gamma - 1). The spikes'
+    masses and spreads and the pseudo-counts follow from it; a training run sets it to that of its prior."""
 
     def __post_init__(self) -> None:
         if self.attention not in ("induced", "full"):
-            raise ValueError(f"attention must be 'induced' or 'full', not {self.attention!r}")
+            raise InputError(f"network.attention must be 'induced' or 'full', not {self.attention!r}.")
         if self.regression not in ("none", "fixed", "learned"):
-            raise ValueError(f"regression must be 'none', 'fixed' or 'learned', not {self.regression!r}")
+            raise InputError(f"network.regression must be 'none', 'fixed' or 'learned', not {self.regression!r}.")
+        for name in ("width", "heads", "latents", "row_hidden", "max_features", "regression_features", "penalties"):
+            if getattr(self, name) < 1:
+                raise InputError(f"network.{name} must be 1 or more, not {getattr(self, name)}.")
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+            raise InputError(f"network.width is {self.width}, which is not a multiple of network.heads, {self.heads}.")
         if self.anchored_head and not self.summary_width:
-            raise ValueError("an anchored head needs the summary path: set summary_width or anchored_head=False")
+            raise InputError(
+                "An anchored head needs the summary path: set network.summary_width or anchored_head=false."
+            )
+        if not self.gamma > 0:
+            raise InputError(f"The concentration of the strata, gamma, must be above 0, not {self.gamma}.")
+
+    @property
+    def pseudo_count(self) -> float:
+        """Concentration of each (t, y) cell of an arm: the cell holds 4 of the 16 strata."""
+        return 4 * self.gamma
 
     @staticmethod
     def cpu() -> NetworkConfig:
@@ -94,5 +111,5 @@ class NetworkConfig:
         known = {field.name for field in dataclasses.fields(NetworkConfig)}
         unknown = set(values) - known
         if unknown:
-            raise ValueError(f"unknown network settings: {sorted(unknown)}")
+            raise InputError(f"The network has no field {min(unknown)!r}.")
         return NetworkConfig(**values)

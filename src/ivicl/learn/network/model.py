@@ -50,7 +50,7 @@ class CovariatePath(nn.Module):
         if config.regression != "none":
             learned = config.regression == "learned"
             self.regression = RegressionLayer(
-                config.max_features, config.regression_features, config.penalties, learned
+                config.max_features, config.regression_features, config.penalties, learned, config.pseudo_count
             )
             inputs += self.regression.outputs
         self.embed = nn.Linear(inputs, width)
@@ -82,7 +82,8 @@ class CovariatePath(nn.Module):
         Outside training the laws are in double where there is a regression layer, as the anchors made of them must be.
         """
         parts = [x, cell]
-        prior = smoothed_law(counts).flatten(2).log().unsqueeze(1).expand(-1, x.shape[1], -1, -1)
+        prior = smoothed_law(counts, self.config.pseudo_count).flatten(2).log()
+        prior = prior.unsqueeze(1).expand(-1, x.shape[1], -1, -1)
         if self.regression is not None:
             arm = cell.unflatten(2, (2, 4)).sum(-1) * w.unsqueeze(-1)
             outcome = cell[:, :, :4] + cell[:, :, 4:]
@@ -135,8 +136,8 @@ class IVNetwork(nn.Module):
         self.covariates = CovariatePath(config)
         self.summary: Summary | None = None
         if config.summary_width:
-            self.corners = CornerTable()
-            self.summary = Summary(config.summary_width, config.summary_depth)
+            self.corners = CornerTable(config.gamma)
+            self.summary = Summary(config.summary_width, config.summary_depth, config.pseudo_count)
             self.summary_head = make_head(config.summary_width, config.anchored_head, zero=False)
             self.covariate_head = make_head(config.covariate_width, config.anchored_head, zero=True)
             self.anchor = nn.Linear(config.covariate_width, 2)
@@ -156,13 +157,18 @@ class IVNetwork(nn.Module):
         assert self.summary is not None
         spikes = self.spikes_of(counts)
         raw = self.summary_head(self.summary(counts, spikes))
-        return _normalised(*self._written(raw, _count_anchors(counts), spikes))
+        return _normalised(*self._written(raw, self._count_anchors(counts), spikes))
 
     def spikes_of(self, counts: Tensor) -> Spikes | None:
         """Where a table without covariates would have its spikes."""
         if not self.config.spikes:
             return None
-        return self.corners(smoothed_law(counts), counts.view(-1, 2, 4).sum(-1))
+        return self.corners(smoothed_law(counts, self.config.pseudo_count), counts.view(-1, 2, 4).sum(-1))
+
+    def _count_anchors(self, counts: Tensor) -> Anchors:
+        counts = counts.double()
+        lower, upper = ends_of(smoothed_law(counts, self.config.pseudo_count))
+        return Anchors(lower.unsqueeze(1), upper.unsqueeze(1), sampling_scale(counts))
 
     def _written(self, raw: Sequence[Tensor], anchors: Anchors, spikes: Spikes | None) -> Logits:
         effect, lower, upper = raw
@@ -194,7 +200,7 @@ class IVNetwork(nn.Module):
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
         moved = self._moved_anchors(pooled, law, first_law, w[chosen], counts[chosen])
-        plain = _count_anchors(counts)
+        plain = self._count_anchors(counts)
         anchors = Anchors(*(back.double() @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
         raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
         return _normalised(*self._written(raw, anchors, spikes), law, chosen)
@@ -237,12 +243,6 @@ class IVNetwork(nn.Module):
 
 def _flip(values: Tensor, flip: Tensor) -> Tensor:
     return (values - flip).abs()
-
-
-def _count_anchors(counts: Tensor) -> Anchors:
-    counts = counts.double()
-    lower, upper = ends_of(smoothed_law(counts))
-    return Anchors(lower.unsqueeze(1), upper.unsqueeze(1), sampling_scale(counts))
 
 
 def _normalised(

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from ivicl.learn.network.linalg import inverse
 from ivicl.learn.network.logistic import logistic_fit
-from ivicl.learn.network.summary import PSEUDO_COUNT
 
 RELATIVE_FLOOR = 1e-4
 """Least penalty, as a share of the mean eigenvalue: bounds the condition number at any N."""
@@ -31,12 +30,13 @@ DIRECTIONS = 8
 class Arm:
     """The rows of one arm, or of several as one batch: centred features, their Gram matrix and cross moments."""
 
-    def __init__(self, features: Tensor, outcome: Tensor, weight: Tensor) -> None:
+    def __init__(self, features: Tensor, outcome: Tensor, weight: Tensor, pseudo_count: float) -> None:
+        self.pseudo_count = pseudo_count
         self.outcome, self.weight = outcome, weight.unsqueeze(-1)
         self.size = weight.sum(1).clamp(min=1e-6).view(-1, 1, 1)
         mean = (self.weight * features).sum(1, keepdim=True) / self.size
         count = (self.weight * outcome).sum(1, keepdim=True)
-        self.mean = (count + PSEUDO_COUNT) / (self.size + 4 * PSEUDO_COUNT)
+        self.mean = (count + pseudo_count) / (self.size + 4 * pseudo_count)
         self.centred = features - mean
         self.weighted = (self.centred * self.weight).transpose(1, 2)
         self.gram = self.weighted @ self.centred
@@ -46,10 +46,10 @@ class Arm:
         self.eigenvalue = (self.gram * eye).sum((1, 2)) / features.shape[-1]
 
     @staticmethod
-    def both(features: Tensor, outcome: Tensor, arm: Tensor) -> Arm:
+    def both(features: Tensor, outcome: Tensor, arm: Tensor, pseudo_count: float) -> Arm:
         """Both arms of each table, (B,N,.) -> a batch of 2B: one pass through the graph instead of two."""
         twice = [part.unsqueeze(1).expand(-1, 2, -1, -1).flatten(0, 1) for part in (features, outcome)]
-        return Arm(twice[0], twice[1], arm.transpose(1, 2).flatten(0, 1))
+        return Arm(twice[0], twice[1], arm.transpose(1, 2).flatten(0, 1), pseudo_count)
 
     def solvers(self, penalties: Tensor) -> Tensor:
         """(C,B,F,F) inverses of the Gram matrix under penalties (C,)."""
@@ -58,7 +58,7 @@ class Arm:
     def fit(self, solver: Tensor) -> tuple[Tensor, Tensor]:
         """Fits (B,N,4), leave-one-out at the arm's own rows, and leverages (B,N)."""
         fit = self.mean + self.centred @ (solver @ self.moment)
-        leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + 1 / (self.size + 4 * PSEUDO_COUNT)
+        leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + self._mean_leverage()
         return self._without_self(fit, leverage), leverage.flatten(1)
 
     def logistic(self, penalty: Tensor, solver: Tensor) -> Tensor:
@@ -67,11 +67,15 @@ class Arm:
 
     def means(self) -> Tensor:
         """The arm's means at every row, leave-one-out at its own rows."""
-        return self._without_self(self.mean.expand_as(self.outcome), 1 / (self.size + 4 * PSEUDO_COUNT))
+        return self._without_self(self.mean.expand_as(self.outcome), self._mean_leverage())
 
     def directions(self, solver: Tensor) -> Tensor:
         """(B,N,4) linear fits as functions of x alone. Not leave-one-out: that would carry a row's own outcome."""
         return self.centred @ (solver @ self.moment)
+
+    def _mean_leverage(self) -> Tensor:
+        """What one person weighs in the arm's smoothed means."""
+        return 1 / (self.size + 4 * self.pseudo_count)
 
     def _without_self(self, fit: Tensor, leverage: Tensor) -> Tensor:
         # The influence of one person, not of the row's weight: that keeps k copies and weight k equal.
@@ -90,8 +94,9 @@ class RegressionLayer(nn.Module):
     Outside training it computes, and returns the law, in float64.
     """
 
-    def __init__(self, columns: int, features: int, penalties: int, learned: bool) -> None:
+    def __init__(self, columns: int, features: int, penalties: int, learned: bool, pseudo_count: float) -> None:
         super().__init__()
+        self.pseudo_count = pseudo_count
         self.learned = learned
         self.outputs = DIRECTIONS + 8 + 2 * 8 + 2
         # Strong covariates come first; later ones are more often noise, so their weights start smaller.
@@ -117,11 +122,11 @@ class RegressionLayer(nn.Module):
             # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
             x, outcome, arm = x.double(), outcome.double(), arm.double()
             weight, bias, linear, penalty = weight.double(), bias.double(), linear.double(), penalty.double()
-        plain = Arm.both(x, outcome, arm)
+        plain = Arm.both(x, outcome, arm, self.pseudo_count)
         stiff = plain.solvers(linear)
         directions = _standardised(_per_table(plain.directions(stiff[0])).flatten(2), arm.sum(-1, keepdim=True))
         hinges = nn.functional.relu(torch.cat([x, directions], 2) @ weight + bias)
-        bent = Arm.both(hinges, outcome, arm)
+        bent = Arm.both(hinges, outcome, arm, self.pseudo_count)
         logistic = self.log_logistic.exp().to(x.dtype)
         *flexible, sharp = bent.solvers(torch.cat([penalty, 2 * logistic.view(1)]))
         fits = [plain.fit(solver) for solver in stiff] + [bent.fit(solver) for solver in flexible]

@@ -12,18 +12,15 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.vertices import COUNT, FLOOR, Spikes
-from ivicl.learn.prior.ends import sharp_ends, sharp_terms
-
-PSEUDO_COUNT = 0.4
-"""Each (t, y) cell of an arm holds 4 of the 16 strata: Dirichlet(0.1) on the strata is Dirichlet(0.4) on the cells."""
+from ivicl.learn.theory import sharp_ends, sharp_terms
 
 FEATURES = 8 + 8 + 2 + 16 + 3 + COUNT
 
 
-def smoothed_law(counts: Tensor) -> Tensor:
-    """(B,8) counts -> (B,2,2,2) posterior mean of P(T=t, Y=y | Z=z)."""
+def smoothed_law(counts: Tensor, pseudo_count: float) -> Tensor:
+    """(B,8) counts -> (B,2,2,2) posterior mean of P(T=t, Y=y | Z=z): each arm's cells are Dirichlet(pseudo_count)."""
     arms = counts.view(-1, 2, 4)
-    law = (arms + PSEUDO_COUNT) / (arms.sum(-1, keepdim=True) + 4 * PSEUDO_COUNT)
+    law = (arms + pseudo_count) / (arms.sum(-1, keepdim=True) + 4 * pseudo_count)
     return law.view(-1, 2, 2, 2)
 
 
@@ -40,12 +37,12 @@ def sampling_scale(counts: Tensor) -> Tensor:
     return (0.25 / (arms + 2)).sum(-1, keepdim=True).sqrt()
 
 
-def features(counts: Tensor, spikes: Spikes | None) -> Tensor:
+def features(counts: Tensor, spikes: Spikes | None, pseudo_count: float) -> Tensor:
     """(B,8) counts and the spikes they imply -> (B,FEATURES): what the MLP reads."""
     arms = counts.view(-1, 2, 4)
     size = arms.sum(-1)
     frequency = arms / size.clamp(min=1).unsqueeze(-1)
-    law = smoothed_law(counts)
+    law = smoothed_law(counts, pseudo_count)
     lower_terms, upper_terms = sharp_terms(law)
     lower, upper = ends_of(law)
     scale = math.log(1e4)
@@ -82,14 +79,15 @@ class Residual(nn.Module):
 class Summary(nn.Module):
     """(B,8) counts in canonical coding -> (B,S)."""
 
-    def __init__(self, width: int, depth: int) -> None:
+    def __init__(self, width: int, depth: int, pseudo_count: float) -> None:
         super().__init__()
+        self.pseudo_count = pseudo_count
         self.embed = nn.Linear(FEATURES, width)
         self.blocks = nn.ModuleList(Residual(width, 2 * width) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, counts: Tensor, spikes: Spikes | None) -> Tensor:
-        hidden = self.embed(features(counts, spikes))
+        hidden = self.embed(features(counts, spikes, self.pseudo_count))
         for block in self.blocks:
             hidden = block(hidden)
         return self.norm(hidden)

@@ -17,8 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.config import BINS
-from ivicl.learn.prior.config import PriorConfig
-from ivicl.learn.prior.strata import EFFECT, LAW
+from ivicl.learn.theory import EFFECT, LAW
 
 
 class Corners(NamedTuple):
@@ -63,8 +62,6 @@ class Spikes(NamedTuple):
 
 COUNT = 273
 """C: effects that a corner can have."""
-GAMMA = PriorConfig.gamma
-"""Concentration of the prior's Dirichlet on the strata: their density goes as q^(GAMMA - 1)."""
 FLOOR = 1e-5
 """Smallest share of a spike, so that its logarithm is finite."""
 
@@ -83,8 +80,9 @@ class CornerTable(nn.Module):
     effects: Tensor
     owners: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, gamma: float) -> None:
         super().__init__()
+        self.gamma = gamma
         for name, values in corners()._asdict().items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.float32), persistent=False)
 
@@ -92,27 +90,26 @@ class CornerTable(nn.Module):
     def forward(self, law: Tensor, arms: Tensor) -> Spikes:
         """law (B,2,2,2), smoothed; arms (B,2) people. A corner counts as far as sampling noise lets it exist."""
         p = law.flatten(1)
-        noise = _spread(p, arms, self.strata)
+        noise = self._spread(p, arms, self.strata)
         u = (p[:, :7] @ self.strata.T) / noise
-        # The mean of q^(-0.9) over a normal q that may not be negative, roughly, in logarithms.
+        # The mean of q^(gamma - 1) over a normal q that may not be negative, roughly, in logarithms.
         log_size = noise.log() + 0.5 * (u.clamp(min=0) ** 2 + 0.1).log()
-        log_held = (GAMMA - 1) * log_size - 0.5 * u.clamp(max=0).square()
+        log_held = (self.gamma - 1) * log_size - 0.5 * u.clamp(max=0).square()
         log_kind = log_held.clamp(min=-60) @ self.members.T
         mass = (log_kind - log_kind.amax(1, keepdim=True)).exp() @ self.owners
         share = mass / mass.sum(1, keepdim=True)
         place = (p[:, :7] @ self.effects.T).clamp(-1, 1)
-        return Spikes(place, _spread(p, arms, self.effects), (share + FLOOR).log())
+        return Spikes(place, self._spread(p, arms, self.effects), (share + FLOOR).log())
 
-
-def _spread(p: Tensor, arms: Tensor, functions: Tensor) -> Tensor:
-    """(B,F) posterior standard deviation of linear functions (F,7) of p: the two arms are independent Dirichlets."""
-    padded = torch.cat([functions, torch.zeros_like(functions[:, :1])], 1)
-    variance = torch.full_like(p[:, :1], 1e-8)
-    for z in (0, 1):
-        part, weights = p[:, 4 * z : 4 * z + 4], padded[:, 4 * z : 4 * z + 4].T
-        spread = part @ weights.square() - (part @ weights).square()
-        variance = variance + spread.clamp(min=0) / (arms[:, z : z + 1] + 16 * GAMMA + 1)
-    return variance.sqrt()
+    def _spread(self, p: Tensor, arms: Tensor, functions: Tensor) -> Tensor:
+        """(B,F) posterior deviation of linear functions (F,7) of p: the two arms are independent Dirichlets."""
+        padded = torch.cat([functions, torch.zeros_like(functions[:, :1])], 1)
+        variance = torch.full_like(p[:, :1], 1e-8)
+        for z in (0, 1):
+            part, weights = p[:, 4 * z : 4 * z + 4], padded[:, 4 * z : 4 * z + 4].T
+            spread = part @ weights.square() - (part @ weights).square()
+            variance = variance + spread.clamp(min=0) / (arms[:, z : z + 1] + 16 * self.gamma + 1)
+        return variance.sqrt()
 
 
 def spread_mass(spikes: Spikes, raw: Tensor) -> Tensor:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,8 @@ from ivicl.errors import InputError
 from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.prior import PriorConfig
 from ivicl.learn.training.losses import LossWeights
+
+PRECISIONS = ("auto", "bf16", "fp32")
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,23 @@ class TrainConfig:
     orbit: bool = True
     """Score row tables on all 16 orbit labels, not on the one true effect."""
     precision: str = "auto"
-    """`bf16` for rows, `fp32`, or `auto`: bf16 where the processor multiplies it natively."""
+    """`bf16` for the rows' blocks, `fp32`, or `auto`: bf16 where the device multiplies it natively."""
     loss: LossWeights = field(default_factory=LossWeights)
     """Weights of the teachers."""
     network: NetworkConfig = field(default_factory=NetworkConfig.cpu)
-    """Shape of the network."""
+    """Shape of the network; its `gamma` is always that of `prior`."""
     prior: PriorConfig = field(default_factory=PriorConfig.default)
     """The prior over data sets."""
     validate_every: int = 500
-    """Steps between validations."""
+    """Steps between validations; the last step has one too. 0: none at all."""
+    save_seconds: float = 180.0
+    """Seconds between saves: what a kill can cost."""
+
+    def __post_init__(self) -> None:
+        if self.network.gamma != self.prior.gamma:
+            object.__setattr__(self, "network", dataclasses.replace(self.network, gamma=self.prior.gamma))
+        for name, problem in _problems(self):
+            raise InputError(f"Setting {name} is {getattr(self, name)!r}, but must be {problem}.")
 
     @staticmethod
     def preset(name: str) -> TrainConfig:
@@ -85,44 +97,90 @@ class TrainConfig:
         return presets[name]()
 
     def to_dict(self) -> dict[str, Any]:
-        return json.loads(json.dumps(dataclasses.asdict(self)))
+        plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        return plain
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> TrainConfig:
         values = dict(values)
-        values["network"] = NetworkConfig.from_dict(values["network"])
-        values["prior"] = PriorConfig.from_dict(values["prior"])
-        values["loss"] = LossWeights(**values["loss"])
+        for name, make in (("network", NetworkConfig.from_dict), ("prior", PriorConfig.from_dict)):
+            if name in values:
+                values[name] = make(values[name])
+        if "loss" in values:
+            values["loss"] = LossWeights(**values["loss"])
+        unknown = sorted(set(values) - {known.name for known in dataclasses.fields(TrainConfig)})
+        if unknown:
+            raise InputError(f"A training run has no field {unknown[0]!r}.")
         for key in ("rows", "long_rows", "covariates"):
-            values[key] = tuple(values[key])
+            if key in values:
+                values[key] = tuple(values[key])
         return TrainConfig(**values)
 
     def with_settings(self, settings: list[str]) -> TrainConfig:
-        """Apply `name=value` or `network.width=64`, values in JSON or plain words."""
-        values = self.to_dict()
+        """Apply texts such as `steps=100` or `network.width=64`, values in JSON or plain words."""
+        values: dict[str, Any] = {}
         for setting in settings:
             name, equals, text = setting.partition("=")
+            if not equals:
+                raise InputError(f"There is no setting {setting!r}; write name=value, as in steps=100.")
+            try:
+                values[name] = json.loads(text)
+            except json.JSONDecodeError:
+                values[name] = text
+        return self.with_values(values)
+
+    def with_values(self, values: dict[str, Any]) -> TrainConfig:
+        """The same config with some fields changed, by names such as `steps` or `network.width`."""
+        changed = self.to_dict()
+        for name, new in values.items():
             *path, last = name.split(".")
-            place: Any = values
+            place: Any = changed
             for part in path:
                 place = place.get(part) if isinstance(place, dict) else None
-            if not equals or not isinstance(place, dict) or last not in place:
-                raise InputError(
-                    f"There is no setting {setting!r}; write name=value, with a name such as steps or network.width."
-                )
-            try:
-                new = json.loads(text)
-            except json.JSONDecodeError:
-                new = text
-            if type(new) is not type(place[last]) and not (isinstance(place[last], float) and isinstance(new, int)):
-                raise InputError(
-                    f"Setting {name} takes {type(place[last]).__name__}, such as {place[last]!r}, not {text!r}."
-                )
+            if not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
+                near = difflib.get_close_matches(name, list(_leaves(self.to_dict())), n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else "names are such as steps or network.width."
+                raise InputError(f"There is no setting {name!r}; {hint}")
+            if name == "network.gamma":
+                raise InputError("Setting network.gamma follows from the prior; set prior.gamma instead.")
+            old = place[last]
+            number = isinstance(old, float) and isinstance(new, int) and not isinstance(new, bool)
+            if type(new) is not type(old) and not number:
+                raise InputError(f"Setting {name} takes {type(old).__name__}, such as {old!r}, not {new!r}.")
             place[last] = new
-        try:
-            return TrainConfig.from_dict(values)
-        except ValueError as error:
-            raise InputError(f"{error}.") from error
+        return TrainConfig.from_dict(changed)
+
+
+def _leaves(values: dict[str, Any], path: str = "") -> Iterator[str]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{path}{name}.")
+        else:
+            yield path + name
+
+
+def _problems(config: TrainConfig) -> Iterator[tuple[str, str]]:
+    """Fields that no run could work with, and what they must be."""
+    for name in ("rows", "long_rows", "covariates"):
+        value = getattr(config, name)
+        if len(value) != 2 or not all(isinstance(end, int) for end in value) or not 1 <= value[0] <= value[1]:
+            yield name, "a range of two whole numbers from 1 on, such as [1, 48]"
+    for name in ("count_batch", "count_draws", "row_batches", "row_tokens"):
+        if getattr(config, name) < 1:
+            yield name, "1 or more"
+    for name in ("count_steps", "steps", "mixed_count_batch", "compressed_batch", "warmup", "validate_every"):
+        if getattr(config, name) < 0:
+            yield name, "0 or more"
+    for name in ("lr", "rows_lr", "summary_lr", "weight_decay", "save_seconds"):
+        if not getattr(config, name) >= 0:
+            yield name, "0 or more"
+    for name in ("small_share", "long_from", "decay_from", "average"):
+        if not 0 <= getattr(config, name) <= 1:
+            yield name, "a share from 0 to 1"
+    if not config.clip > 0:
+        yield "clip", "above 0"
+    if config.precision not in PRECISIONS:
+        yield "precision", f"one of {', '.join(PRECISIONS)}"
 
 
 def _paper() -> TrainConfig:

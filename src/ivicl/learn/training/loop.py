@@ -7,7 +7,6 @@ processes computes the same step.
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
 from pathlib import Path
@@ -26,8 +25,6 @@ from ivicl.learn.training.losses import count_loss, table_loss
 from ivicl.learn.training.optim import MuonAdamW, clip_gradients
 from ivicl.learn.training.processes import join, leave, sum_over_processes
 from ivicl.learn.training.validation import validate
-
-SAVE_SECONDS = float(os.environ.get("IVICL_SAVE_SECONDS", "180"))
 
 
 class Run:
@@ -113,9 +110,10 @@ def train(run: Run, progress: bool = True, until: int | None = None) -> Run:
                 continue
             log.add(row | {"step": run.step, "seconds": round(run.seconds, 2), "tables": sum(run.tables.values())})
             advance(run, row)
-            if run.step % run.config.validate_every == 0 or run.step == end:
+            every = run.config.validate_every
+            if every and (run.step % every == 0 or run.step == end):
                 log.note(validate(run.averaged(), run.config) | {"step": run.step, "seconds": round(run.seconds)})
-            if time.monotonic() - last_save > SAVE_SECONDS:
+            if time.monotonic() - last_save > run.config.save_seconds:
                 run.save()
                 log.flush()
                 last_save = time.monotonic()
