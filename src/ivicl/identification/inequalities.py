@@ -1,7 +1,8 @@
-"""The testable implications of a valid instrument: Pearl's inequalities, their test, and the nearest valid law.
+"""The testable implications of a valid instrument: Pearl's inequalities, their test, and the nearest possible law.
 
-For each t and y:  P(T=t, Y=y | Z=1) + P(T=t, Y=1-y | Z=0) <= 1.  For a binary instrument, treatment and outcome the
-four are all that the model implies, and at most one of them can fail.
+A law on K levels is possible if and only if for each t: the sum over k of max_z P(T=t, Y=k | Z=z) is at most 1. For a
+binary outcome these are the four P(T=t, Y=y | Z=1) + P(T=t, Y=1-y | Z=0) <= 1. The two sums add up to at most 2, so at
+most one of them can be too large.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
+from ivicl.identification.laws import law_of
 
 
 @dataclass(frozen=True)
@@ -41,15 +43,20 @@ class Inequality:
         return asdict(self) | {"name": self.name(), "violated": self.violated}
 
 
-def law_of(counts: np.ndarray) -> np.ndarray:
-    """P(T=t, Y=y | Z=z) from counts (..., 2, 2, 2) indexed [z][t][y]."""
-    counts = np.asarray(counts, dtype=np.float64)
-    return counts / counts.sum(axis=(-2, -1), keepdims=True)
-
-
 def excess(p: np.ndarray) -> np.ndarray:
-    """(..., 2, 2) indexed [t][y]: how far each inequality is violated by laws p (..., 2, 2, 2)."""
-    return p[..., 1, :, :] + p[..., 0, :, ::-1] - 1.0
+    """(..., 2, 2) indexed [t][y]: how far each inequality is violated by binary laws p (..., 2, 2, 2)."""
+    over: np.ndarray = p[..., 1, :, :] + p[..., 0, :, ::-1] - 1.0
+    return over
+
+
+def level_excess(p: np.ndarray) -> np.ndarray:
+    """(..., 2) indexed [t]: how far laws p (..., 2, 2, K) are from possible, at most one above zero.
+
+    It is also the least total variation, summed over the arms, by which a law must change to become possible: taking a
+    share away from one cell lowers the sum of the maxima by at most that share.
+    """
+    over: np.ndarray = p.max(axis=-3).sum(axis=-1) - 1.0
+    return over
 
 
 def check_counts(counts: np.ndarray, threshold: float | None = None) -> list[Inequality]:
@@ -104,32 +111,42 @@ def warning_of(inequalities: list[Inequality]) -> str | None:
 
 
 def nearest_law(counts: np.ndarray) -> np.ndarray:
-    """The maximum-likelihood law of counts (..., 2, 2, 2) that a valid instrument allows.
+    """The sample's law, from counts (..., 2, 2, K), moved as little as a valid instrument demands.
 
-    Where no inequality fails this is the sample's own law. Where one fails the solution lies on its face,
-    P(T=t,Y=y|1) = a and P(T=t,Y=1-y|0) = 1 - a, and the likelihood in a is a binomial's: closed form.
+    A possible law stays as it is. Another moves by its `level_excess`, the least total variation there is, shared
+    between the arms in proportion to the other arm's people: what is known better moves less. With two levels this is
+    the maximum-likelihood law among the possible ones.
     """
     counts = np.asarray(counts, dtype=np.float64)
-    flat = counts.reshape(-1, 2, 2, 2)
-    p = law_of(flat)
-    over = excess(p).reshape(-1, 4)
+    laws = law_of(counts).reshape(-1, *counts.shape[-3:])
+    people = counts.sum(axis=(-2, -1)).reshape(-1, 2)
+    over = level_excess(laws)
     for i in np.flatnonzero(over.max(axis=1) > 0):
-        t, y = divmod(int(over[i].argmax()), 2)
-        n, arms = flat[i], flat[i].sum(axis=(1, 2))
-        a = (n[1, t, y] + arms[0] - n[0, t, 1 - y]) / arms.sum()
-        p[i, 1] = _with_cell(p[i, 1], t, y, a)
-        p[i, 0] = _with_cell(p[i, 0], t, 1 - y, 1 - a)
-    return p.reshape(counts.shape)
+        t = int(over[i].argmax())
+        laws[i] = _repaired(laws[i], t, over[i, t] * people[i, ::-1] / people[i].sum())
+    return laws.reshape(counts.shape)
 
 
-def _with_cell(arm: np.ndarray, t: int, y: int, value: float) -> np.ndarray:
-    """The (2, 2) law of one arm with one cell set, the others scaled to make room."""
-    others = arm.copy()
-    others[t, y] = 0.0
-    total = others.sum()
-    if total > 0:
-        others *= (1 - value) / total
-    else:
-        others += (1 - value) / 3
-    others[t, y] = value
-    return others
+def _repaired(law: np.ndarray, t: int, moves: np.ndarray) -> np.ndarray:
+    """The law [z][t][k] after `moves` (2,) of each arm's mass leave the levels where it has more (T=t) than the other.
+
+    In proportion to what it has more. The mass goes to the arm's other cells in proportion to what they have, but not
+    beyond the other arm's share at T=t, which would undo the repair; what finds no room there goes to the other
+    treatment.
+    """
+    surplus = law[:, t] - law[:, t].min(axis=0)
+    repaired = law.copy()
+    repaired[:, t] -= surplus * (moves / surplus.sum(axis=1))[:, None]
+    room = np.where(surplus > 0, 0.0, repaired[::-1, t] - repaired[:, t])
+    for arm in (0, 1):
+        free = np.ones_like(law[arm])
+        free[t, surplus[arm] > 0] = 0.0
+        weights = law[arm] * free
+        weights = weights if weights.sum() > 0 else free
+        given = moves[arm] * weights / weights.sum()
+        kept = np.minimum(given[t], room[arm])
+        elsewhere = weights[1 - t] if weights[1 - t].sum() > 0 else free[1 - t]
+        given[1 - t] += (given[t] - kept).sum() * elsewhere / elsewhere.sum()
+        given[t] = kept
+        repaired[arm] += given
+    return repaired
