@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from ivicl.errors import InputError
+from ivicl.identification.strata import PAIRS
 from ivicl.learn.prior import PriorConfig, generator_for, sample_compressed, sample_counts, sample_rows
 from ivicl.learn.prior import sampler as sampler_module
 from ivicl.learn.prior.randomness import dirichlet
 from ivicl.learn.prior.sampler import draw_rows
 from ivicl.learn.prior.shift import strata_probabilities
-from ivicl.learn.prior.strata import PAIRS, STRATA, SWAPS, law_of, observe, orbit_effects
+from ivicl.learn.prior.strata import STRATA, SWAPS, law_of, observe, orbit_effects
 
 PLAIN = {"one_sided_share": 0.0, "perfect_share": 0.0}
 PRESETS = [PriorConfig.default(), PriorConfig.paper()]

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ivicl.errors import InputError
+from ivicl.identification.strata import GAMMA
 
 Shares = tuple[tuple[str, float], ...]
 
@@ -22,7 +23,7 @@ class PriorConfig:
     """Which preset this is, for records."""
 
     # --- the sixteen strata
-    gamma: float = 0.1
+    gamma: float = GAMMA
     """Concentration of the Dirichlet target on the 16 strata; small is sparse."""
     target_floor: float = 1e-12
     """Targets are clamped here before their logarithm is taken; tables of counts need no logarithm and no clamp."""

@@ -1,43 +1,15 @@
-"""Balke-Pearl's eight lower and eight upper terms in torch, as two constant matrices, so that they export as matmuls.
-
-The numpy form for users is `ivicl.methods.classical.balke_pearl`; a test holds the two together.
-"""
+"""Balke-Pearl's terms in torch: the tables of `ivicl.identification.balke_pearl` as constants, exported as matmuls."""
 
 from __future__ import annotations
 
+import numpy as np
 from torch import Tensor
 
+from ivicl.identification import balke_pearl
 
-def _row(constant: float = 0.0, **coefficients: float) -> list[float]:
-    """Coefficients by name `p{y}{t}_{z}`, as in the paper, into the order [z][t][y] and a constant."""
-    row = [0.0] * 9
-    for name, value in coefficients.items():
-        y, t, z = int(name[1]), int(name[2]), int(name[4])
-        row[4 * z + 2 * t + y] = value
-    row[8] = constant
-    return row
-
-
-_LOWER = [
-    _row(-1, p11_1=1, p00_0=1),
-    _row(-1, p11_0=1, p00_1=1),
-    _row(p01_1=-1, p10_1=-1),
-    _row(p01_0=-1, p10_0=-1),
-    _row(p11_0=1, p11_1=-1, p10_1=-1, p01_0=-1, p10_0=-1),
-    _row(p11_1=1, p11_0=-1, p10_0=-1, p01_1=-1, p10_1=-1),
-    _row(p00_1=1, p01_1=-1, p10_1=-1, p01_0=-1, p00_0=-1),
-    _row(p00_0=1, p01_0=-1, p10_0=-1, p01_1=-1, p00_1=-1),
-]
-_UPPER = [
-    _row(1, p01_1=-1, p10_0=-1),
-    _row(1, p01_0=-1, p10_1=-1),
-    _row(p11_1=1, p00_1=1),
-    _row(p11_0=1, p00_0=1),
-    _row(p01_0=-1, p01_1=1, p00_1=1, p11_0=1, p00_0=1),
-    _row(p01_1=-1, p11_1=1, p00_1=1, p01_0=1, p00_0=1),
-    _row(p10_1=-1, p11_1=1, p00_1=1, p11_0=1, p10_0=1),
-    _row(p10_0=-1, p11_0=1, p00_0=1, p11_1=1, p10_1=1),
-]
+# Plain lists, (8, 9): the coefficients in the order [z][t][y] and the constant. A list is a constant to every exporter.
+_LOWER = np.column_stack([balke_pearl.LOWER_TABLE.reshape(8, 8), balke_pearl.LOWER_CONSTANTS]).tolist()
+_UPPER = np.column_stack([balke_pearl.UPPER_TABLE.reshape(8, 8), balke_pearl.UPPER_CONSTANTS]).tolist()
 
 
 def sharp_terms(law: Tensor) -> tuple[Tensor, Tensor]:
