@@ -1,0 +1,39 @@
+"""What people install: the package and the network to run, not the weights to train on, nor tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NEEDED = ("py.typed", "weights/ivicl.onnx", "datasets/vitamin_a.csv", "results/report/template.html")
+NEEDED += ("benchmarks/model_card/exact_reference.npz",)
+
+
+@pytest.mark.slow
+def test_the_archives_hold_what_they_should(tmp_path):
+    """The wheel is built from the source archive, as an index would do it."""
+    pytest.importorskip("build")
+    command = [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    (wheel,) = tmp_path.glob("ivicl-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    package = {name.removeprefix("ivicl/") for name in names if name.startswith("ivicl/")}
+    written = {path.relative_to(ROOT / "src" / "ivicl").as_posix() for path in (ROOT / "src" / "ivicl").rglob("*.py")}
+    assert package.issuperset(NEEDED)
+    assert {name for name in package if name.endswith(".py")} == written
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"ivicl"}, "the package and its dist-info"
+    assert not [name for name in names if name.endswith(".safetensors")]
+    assert wheel.stat().st_size < 10e6
+
+    (source,) = tmp_path.glob("ivicl-*.tar.gz")
+    folders = {name.split("/")[1] for name in tarfile.open(source).getnames() if "/" in name}
+    assert {"src", "tests", "weights", "docs", "constraints.txt", "README.md"} <= folders, "what the tests read"
+    assert not folders & {"records", ".venv-ci", "runs", "site"}
