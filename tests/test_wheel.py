@@ -34,6 +34,7 @@ def test_the_archives_hold_what_they_should(tmp_path):
     assert wheel.stat().st_size < 10e6
 
     (source,) = tmp_path.glob("ivicl-*.tar.gz")
-    folders = {name.split("/")[1] for name in tarfile.open(source).getnames() if "/" in name}
+    with tarfile.open(source) as archive:
+        folders = {name.split("/")[1] for name in archive.getnames() if "/" in name}
     assert {"src", "tests", "weights", "docs", "constraints.txt", "README.md"} <= folders, "what the tests read"
     assert not folders & {"records", ".venv-ci", "runs", "site"}
