@@ -8,7 +8,8 @@ import pytest
 from ivicl.benchmarks import airplane, links, synthetic
 from ivicl.benchmarks.catalog import dataset, settings
 from ivicl.errors import InputError
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.strata import effect_of, law_of
 
 
 def test_one_seed_one_table_and_the_shape_of_the_paper() -> None:
@@ -24,7 +25,7 @@ def test_one_seed_one_table_and_the_shape_of_the_paper() -> None:
 def test_the_data_follow_the_strata_that_the_truth_is_made_of() -> None:
     for seed in range(4):
         table = synthetic.generate(seed)
-        law = synthetic.observed_law(table.strata)
+        law = law_of(table.strata)
         rows, z = np.arange(len(table.z)), table.z.astype(int)
         for t in (0, 1):
             for y in (0, 1):
@@ -37,9 +38,9 @@ def test_the_data_follow_the_strata_that_the_truth_is_made_of() -> None:
 def test_strata_and_law_on_a_case_done_by_hand() -> None:
     compliers_helped = np.zeros(16)
     compliers_helped[8 * 0 + 4 * 1 + 2 * 0 + 1] = 1.0  # T(0)=0, T(1)=1, Y(0)=0, Y(1)=1
-    law = synthetic.observed_law(compliers_helped)
+    law = law_of(compliers_helped)
     assert law[0, 0, 0] == 1 and law[1, 1, 1] == 1 and law.sum() == 2
-    assert synthetic.effect_of(compliers_helped) == 1
+    assert effect_of(compliers_helped) == 1
     assert sharp_ends(law) == (1, 1)
 
 
@@ -56,7 +57,7 @@ def test_both_truths() -> None:
     redrawn = []
     for _ in range(60):
         noise = synthetic._noise(rng, table.noise_law, table.linear_logits.shape)
-        lower, upper = sharp_ends(synthetic.observed_law(synthetic.softmax(table.linear_logits + noise)))
+        lower, upper = sharp_ends(law_of(synthetic.softmax(table.linear_logits + noise)))
         redrawn.append(upper.mean() - lower.mean())
     assert table.upper_x - table.lower_x > np.mean(redrawn) - 0.001
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 
-def standardise(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Weighted mean 0 and variance 1; a constant column becomes zero. Safe for 1e6 + 0.3 and for 1e-9."""
+def standardise(x: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+    """Columns of x (N, D) with weighted mean 0 and variance 1; a constant column becomes zero.
+
+    Safe for 1e6 + 0.3 and for 1e-9. The network does the same inside its graph (`learn.network.prepare`).
+    """
     if not x.shape[1]:
         return x
+    w = np.ones(len(x)) if w is None else w
     real = w > 0
     low, high = x[real].min(0), x[real].max(0)
     # Halved, so that the range of a column from -1e308 to 1e308 does not overflow.

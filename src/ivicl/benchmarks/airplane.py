@@ -16,9 +16,11 @@ sensf changes sign near s = 10, so the first stage changes direction there: a fe
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import expit, ndtri
+from statistics import NormalDist
 
+import numpy as np
+
+from ivicl._shared.special import expit
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.data import IVData
 
@@ -72,7 +74,7 @@ def _sharp_width(s: np.ndarray, price_mean: float, price_sd: float, points: int 
     Exact wherever the instrument pushes everybody with the same s the same way, which it does: Z moves the price by a
     function of s alone.
     """
-    v = PRICE_SD * ndtri((np.arange(points) + 0.5) / points)
+    v = PRICE_SD * np.array([NormalDist().inv_cdf((k + 0.5) / points) for k in range(points)])
     share = []
     for z in (0.0, 1.0):
         level = (sensf(s) * (-(z - 0.5) / 0.5 + 3) + 25 - PRICE_MEAN)[:, None]

@@ -36,12 +36,3 @@ def require_columns(frame: nw.DataFrame[Any], columns: Sequence[str]) -> None:
     absent = [c for c in columns if c not in frame.columns]
     if absent:
         raise InputError(f"Column '{absent[0]}' is not in the data; the columns are {', '.join(frame.columns)}.")
-
-
-def standardise(x: np.ndarray) -> np.ndarray:
-    """Columns with mean 0 and variance 1; a constant column becomes zero."""
-    centred = x - x.mean(axis=0)
-    sd = centred.std(axis=0)
-    varies = sd > 1e-12 * (1 + np.abs(x).max(axis=0, initial=0))
-    unit: np.ndarray = np.divide(centred, sd, out=np.zeros_like(centred), where=varies)
-    return unit

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit
 
+from ivicl._shared.special import expit
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.data import IVData
 

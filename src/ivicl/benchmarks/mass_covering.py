@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ivicl.benchmarks.synthetic import N_STRATA, effect_of, observed_law
-from ivicl.benchmarks.variational import GAMMA, logistic_normal, mean_field
 from ivicl.errors import IVICLError
 from ivicl.estimator import IVBounds
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.laws import law_of as law_of_counts
+from ivicl.identification.strata import GAMMA, N_STRATA, effect_of, law_of
 from ivicl.methods.classical.exact_posterior import exact_posteriors
 from ivicl.posterior import BinnedPosterior
 
@@ -48,8 +48,7 @@ class Comparison:
 
 def known_comparisons(model: str = "", seed: int = 0) -> list[Comparison]:
     counts = np.array(list(KNOWN_TABLES.values()), float).reshape(-1, 2, 2, 2)
-    law = counts / counts.sum(axis=(2, 3), keepdims=True)
-    lower, upper = sharp_ends(law)
+    lower, upper = sharp_ends(law_of_counts(counts))
     ends = list(zip(lower.tolist(), upper.tolist(), strict=True))
     return _compare(list(KNOWN_TABLES), counts, ends, [None] * len(counts), model, seed)
 
@@ -58,7 +57,7 @@ def random_comparisons(tables: int, n: int = 1000, model: str = "", seed: int = 
     """Tables of n people, half in each arm, from strata drawn from the prior."""
     rng = np.random.default_rng([seed, 1])
     theta = rng.dirichlet(np.full(N_STRATA, GAMMA), tables)
-    law = observed_law(theta)
+    law = law_of(theta)
     counts = np.stack([[rng.multinomial(n // 2, law[i, z].ravel()) for z in (0, 1)] for i in range(tables)])
     lower, upper = sharp_ends(law)
     ends = list(zip(lower.tolist(), upper.tolist(), strict=True))
@@ -97,9 +96,20 @@ def _fits(model: str, seed: int) -> dict[str, Callable[[np.ndarray], BinnedPoste
             raise IVICLError("the network gave no posterior")
         return found
 
+    # Imported late: they need scipy, without which the other answers are still worth having.
+    def mean_field(counts: np.ndarray) -> BinnedPosterior:
+        from ivicl.benchmarks import variational
+
+        return variational.mean_field(counts, np.random.default_rng([seed, 3])).posterior
+
+    def logistic_normal(counts: np.ndarray) -> BinnedPosterior:
+        from ivicl.benchmarks import variational
+
+        return variational.logistic_normal(counts, np.random.default_rng([seed, 4])).posterior
+
     return {
-        "mean-field": lambda counts: mean_field(counts, np.random.default_rng([seed, 3])).posterior,
-        "logistic-normal": lambda counts: logistic_normal(counts, np.random.default_rng([seed, 4])).posterior,
+        "mean-field": mean_field,
+        "logistic-normal": logistic_normal,
         "ivicl": network,
     }
 

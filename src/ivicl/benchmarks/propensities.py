@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 
-from ivicl.benchmarks.encoding import standardise
+from ivicl._shared.scaling import standardise
+from ivicl._shared.special import expit
 
 HIDDEN_UNITS = 8
 
@@ -43,7 +42,11 @@ def clipped(p: np.ndarray, clip: float) -> np.ndarray:
 
 def calibrated_intercept(mean_at: Callable[[float], float], target: float = 0.5) -> float:
     """The b at which mean_at(b), a rising function, equals the target."""
-    return float(brentq(lambda b: mean_at(b) - target, -60.0, 60.0, xtol=1e-10))
+    low, high = -60.0, 60.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if mean_at(middle) < target else (low, middle)
+    return high
 
 
 def default_instrument(o: np.ndarray, clip: float, function_seed: int) -> np.ndarray:

@@ -18,8 +18,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from scipy import stats
 
+from ivicl._shared.special import f_tail
 from ivicl.benchmarks.encoding import encode, numbers, require_columns
 from ivicl.benchmarks.propensities import clipped, default_instrument, default_treatment
 from ivicl.data import IVData
@@ -229,7 +229,7 @@ def randomisation_test(t: np.ndarray, x: np.ndarray) -> float:
         return float("nan")
     residual = ((t - design @ coefficients) ** 2).sum()
     explained = ((t - t.mean()) ** 2).sum() - residual
-    return float(stats.f.sf((explained / free) / (residual / left), free, left))
+    return f_tail(float((explained / free) / (residual / left)), free, left)
 
 
 def _check_call(

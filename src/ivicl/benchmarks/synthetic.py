@@ -11,7 +11,7 @@ With these the strata logits of the first hundred tables have a standard deviati
 
 There are two truths. The paper averages the Balke-Pearl bounds given (X, E) over the rows. No method sees E, so the
 bounds that a method can hope to find are those given X alone; they are wider on average, and we compute them by
-integrating E out. Strata are coded s = 8 T(0) + 4 T(1) + 2 Y(0) + Y(1).
+integrating E out.
 """
 
 from __future__ import annotations
@@ -24,31 +24,10 @@ import numpy as np
 
 from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.data import IVData
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.strata import N_STRATA, effect_of, law_of, observe
 
-N_STRATA = 16
 SETTINGS = ("default",)
-_CODE = np.arange(N_STRATA)
-T_OF_Z = np.stack([_CODE >> 3 & 1, _CODE >> 2 & 1])
-"""(2, 16): the treatment that each stratum takes at Z = 0 and at Z = 1."""
-Y_OF_T = np.stack([_CODE >> 1 & 1, _CODE & 1])
-"""(2, 16): the outcome that each stratum has at T = 0 and at T = 1."""
-
-
-def observed_law(strata: np.ndarray) -> np.ndarray:
-    """P(T=t, Y=y | Z=z), indexed [..., z, t, y], from strata probabilities (..., 16)."""
-    law = np.zeros((*strata.shape[:-1], 2, 2, 2))
-    for z in range(2):
-        for s in range(N_STRATA):
-            t = T_OF_Z[z, s]
-            law[..., z, t, Y_OF_T[t, s]] += strata[..., s]
-    return law
-
-
-def effect_of(strata: np.ndarray) -> np.ndarray:
-    """E[Y(1) - Y(0)] from strata probabilities (..., 16)."""
-    effect: np.ndarray = strata @ (Y_OF_T[1] - Y_OF_T[0])
-    return effect
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -82,7 +61,7 @@ class SyntheticDataset:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        lower, upper = sharp_ends(observed_law(self.strata))
+        lower, upper = sharp_ends(law_of(self.strata))
         return float(lower.mean()), float(upper.mean())
 
     @property
@@ -115,7 +94,7 @@ class SyntheticDataset:
 
     @cached_property
     def _ends_x(self) -> tuple[float, float]:
-        lower, upper = sharp_ends(observed_law(self.strata_given_x))
+        lower, upper = sharp_ends(law_of(self.strata_given_x))
         return float(lower.mean()), float(upper.mean())
 
     @property
@@ -163,8 +142,7 @@ def generate(seed: int, n: int = 2048, d: int | None = None, noise_draws: int = 
     strata = softmax(linear_logits + _noise(rng, noise_law, (n, N_STRATA)))
     cumulative = strata.cumsum(axis=1)
     stratum = (rng.random((n, 1)) * cumulative[:, -1:] > cumulative).sum(axis=1)
-    t = T_OF_Z[z, stratum]
-    y = Y_OF_T[t, stratum]
+    t, y = observe(stratum, z)
     return SyntheticDataset(
         seed=seed,
         x=x,

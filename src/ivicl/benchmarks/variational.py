@@ -17,14 +17,11 @@ from scipy.optimize import minimize
 from scipy.special import digamma, gammaln, log_softmax
 from scipy.stats import qmc
 
-from ivicl.benchmarks.synthetic import N_STRATA, T_OF_Z, Y_OF_T, effect_of
+from ivicl.identification.strata import GAMMA, LAW, N_STRATA, effect_of
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
 
-GAMMA = 0.1
 TINY = 1e-300
-CELL_OF = np.array([[4 * z + 2 * T_OF_Z[z, s] + Y_OF_T[T_OF_Z[z, s], s] for s in range(N_STRATA)] for z in range(2)])
-"""(2, 16): the cell, in the order z, t, y, in which each stratum appears at each z."""
-MEMBERS = np.array([[cell in CELL_OF[:, s] for s in range(N_STRATA)] for cell in range(8)], float)
+MEMBERS = LAW.T
 """(8, 16): which strata appear in which cell."""
 
 
