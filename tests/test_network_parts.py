@@ -13,7 +13,7 @@ from ivicl.learn.network.head import read_grid  # noqa: E402
 from ivicl.learn.network.linalg import block_inverse, inverse  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.learn.network.regression import Arm, RegressionLayer  # noqa: E402
-from ivicl.learn.prior import sharp_ends  # noqa: E402
+from ivicl.learn.theory import sharp_ends  # noqa: E402
 from ivicl.methods.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
 
 PSEUDO = NetworkConfig().pseudo_count

@@ -13,7 +13,7 @@ from ivicl.learn.prior import sampler as sampler_module
 from ivicl.learn.prior.randomness import dirichlet
 from ivicl.learn.prior.sampler import draw_rows
 from ivicl.learn.prior.shift import strata_probabilities
-from ivicl.learn.prior.strata import STRATA, SWAPS, law_of, observe, orbit_effects
+from ivicl.learn.theory import STRATA, SWAPS, law_of, observe, orbit_effects
 
 PLAIN = {"one_sided_share": 0.0, "perfect_share": 0.0}
 PRESETS = [PriorConfig.default(), PriorConfig.paper()]

@@ -13,15 +13,13 @@ from ivicl.learn.prior import (
     sample_compressed,
     sample_counts,
     sample_rows,
-    sharp_ends,
-    sharp_terms,
 )
 from ivicl.learn.prior import compressed as compressed_module
 from ivicl.learn.prior.counts import counts_for_arms, posterior_draws
 from ivicl.learn.prior.designs import FORBIDDEN, SLACK, UNSAFE, log_ratio, smallest_arm, tilted_beta
 from ivicl.learn.prior.randomness import dirichlet, multinomial_counts, symmetric_beta
 from ivicl.learn.prior.sampler import draw_rows, laws_given_events, propose_laws
-from ivicl.learn.prior.strata import EFFECT, law_of
+from ivicl.learn.theory import EFFECT, law_of, sharp_ends, sharp_terms
 from ivicl.methods.classical import balke_pearl
 
 DEFAULT = PriorConfig.default()

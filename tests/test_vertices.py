@@ -17,7 +17,7 @@ from ivicl.learn.network.vertices import (  # noqa: E402
     corners,
     spread_mass,
 )
-from ivicl.learn.prior.strata import law_of  # noqa: E402
+from ivicl.learn.theory import law_of  # noqa: E402
 from ivicl.methods.classical.balke_pearl import sharp_ends  # noqa: E402
 
 

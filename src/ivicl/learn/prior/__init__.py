@@ -6,7 +6,6 @@ from ivicl.learn.prior.batches import CountBatch, TableBatch
 from ivicl.learn.prior.compressed import sample_compressed
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.counts import sample_counts
-from ivicl.learn.prior.ends import sharp_ends, sharp_terms
 from ivicl.learn.prior.randomness import generator_for
 from ivicl.learn.prior.sampler import sample_rows
 
@@ -18,6 +17,4 @@ __all__ = [
     "sample_compressed",
     "sample_counts",
     "sample_rows",
-    "sharp_ends",
-    "sharp_terms",
 ]

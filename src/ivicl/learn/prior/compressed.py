@@ -15,7 +15,7 @@ from ivicl.learn.prior.functions import standardise
 from ivicl.learn.prior.instrument import arm_probability
 from ivicl.learn.prior.randomness import coin, dirichlet, integers, log_uniform, multinomial_counts, normal, uniform
 from ivicl.learn.prior.sampler import Laws, label, laws_given_events, settle_strata
-from ivicl.learn.prior.strata import law_of
+from ivicl.learn.theory import law_of
 
 ONE_HOT = 3
 """Levels of a factor that is coded as 0/1 columns."""

@@ -13,10 +13,9 @@ from ivicl.identification.strata import PAIRS
 from ivicl.learn.prior.batches import CountBatch
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.designs import BREAKS, draw_events, propose_target
-from ivicl.learn.prior.ends import sharp_ends
 from ivicl.learn.prior.instrument import arm_probability
 from ivicl.learn.prior.randomness import coin, log_uniform, multinomial_counts, symmetric_beta
-from ivicl.learn.prior.strata import EFFECT, law_of
+from ivicl.learn.theory import EFFECT, law_of, sharp_ends
 
 
 def sample_counts(config: PriorConfig, generator: torch.Generator, batch: int, n_draws: int = 32) -> CountBatch:

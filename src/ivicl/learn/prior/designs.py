@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from ivicl.learn.prior.randomness import beta, coin, dirichlet, gamma, uniform
-from ivicl.learn.prior.strata import STRATA
+from ivicl.learn.theory import STRATA
 
 SLACK = 0.8
 

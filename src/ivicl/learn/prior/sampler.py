@@ -14,14 +14,13 @@ from torch import Tensor
 from ivicl.learn.prior import designs
 from ivicl.learn.prior.batches import TableBatch
 from ivicl.learn.prior.config import PriorConfig
-from ivicl.learn.prior.ends import sharp_ends
 from ivicl.learn.prior.functions import random_functions, standardise
 from ivicl.learn.prior.instrument import propensity
 from ivicl.learn.prior.randomness import coin, log_uniform, normal, uniform
 from ivicl.learn.prior.scm import network_columns
 from ivicl.learn.prior.shift import strata_probabilities
-from ivicl.learn.prior.strata import law_of, observe, orbit_effects
 from ivicl.learn.prior.tables import covariates, finish
+from ivicl.learn.theory import law_of, observe, orbit_effects, sharp_ends
 
 
 @dataclass(frozen=True)
