@@ -21,38 +21,26 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-from scipy.special import betaincinv
 
+from ivicl._shared.special import symmetric_beta_quantiles
+from ivicl.identification import strata
 from ivicl.methods.classical.line_move import line_move
 
-CELLS = ("a0", "a1", "n0", "n1", "c00", "c01", "c10", "c11", "d00", "d01", "d10", "d11")
+CELLS = strata.MERGED_NAMES
 N_CELLS = len(CELLS)
 
+INCIDENCE = np.stack([strata.LAW[members[0]] for members in strata.MERGED], axis=1)
+"""(8, 12): which cells show up in each observed (z, t, y)."""
 
-def _members(z: int, t: int, y: int) -> list[int]:
-    """The three cells whose people show (t, y) in arm z."""
-    found = []
-    for i, name in enumerate(CELLS):
-        kind = name[0]
-        treated = {"a": 1, "n": 0, "c": z, "d": 1 - z}[kind]
-        # the outcome shown: always- and never-takers have one digit; the others show Y(treated)
-        shown = int(name[1]) if kind in "an" else int(name[1 + treated])
-        if treated == t and shown == y:
-            found.append(i)
-    return found
+MEMBERS = np.array([np.flatnonzero(row) for row in INCIDENCE])
+"""(8, 3): the cells behind each observed (z, t, y)."""
 
+STRATA_PER_CELL = np.array([len(members) for members in strata.MERGED])
 
-MEMBERS = np.array([_members(z, t, y) for z in (0, 1) for t in (0, 1) for y in (0, 1)])
-"""(8, 3): the cells behind each observed (z, t, y), in lexicographic order."""
-
-INCIDENCE = np.zeros((8, N_CELLS))
-for _row, _cells in enumerate(MEMBERS):
-    INCIDENCE[_row, _cells] = 1.0
-
-EFFECT_SEEN = np.array([{"01": 1.0, "10": -1.0}.get(name[1:], 0.0) for name in CELLS])
+EFFECT_SEEN = np.array([0.0 if len(members) > 1 else strata.EFFECT[members[0]] for members in strata.MERGED])
 """What each cell of compliers or defiers adds to the effect; the other cells' share depends on the unseen outcome."""
 
-EFFECT_UNSEEN = np.array([-1.0, 1.0, 1.0, -1.0])
+EFFECT_UNSEEN = strata.EFFECT[np.array(strata.PAIRS)].sum(axis=1)
 """a0, a1, n0, n1: the effect of those whose unseen outcome differs from the seen one."""
 
 
@@ -115,7 +103,7 @@ LATTICE = np.array([1.1673039782614187**-k for k in range(1, 5)])
 @lru_cache(maxsize=8)
 def split_quantiles(gamma: float, size: int = 2**15) -> np.ndarray:
     """Beta(gamma, gamma) at the middles of equal slices of probability: a draw is one lookup."""
-    half = betaincinv(gamma, gamma, (np.arange(size // 2) + 0.5) / size)
+    half = symmetric_beta_quantiles(gamma, (np.arange(size // 2) + 0.5) / size)
     return np.concatenate([half, 1 - half[::-1]])
 
 
@@ -125,7 +113,7 @@ class StrataChains:
     def __init__(self, counts: np.ndarray, gamma: float, rng: np.random.Generator) -> None:
         """`counts` (C, 2, 2, 2) indexed [z][t][y], whole numbers."""
         self.counts = counts.reshape(-1, 8).T.astype(np.int64)
-        self.shapes = np.where(np.arange(N_CELLS) < 4, 2 * gamma, gamma)
+        self.shapes = gamma * STRATA_PER_CELL
         self.splits = split_quantiles(gamma)
         self.rng = rng
         self.cells = self._start()
