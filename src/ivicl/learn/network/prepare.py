@@ -8,6 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ivicl.identification.laws import cell_index
+
 # Every way to recode (t, y, z), as flips; the index of a coding is its row here.
 CODINGS = tuple((flip_t, flip_y, flip_z) for flip_t in (0, 1) for flip_y in (0, 1) for flip_z in (0, 1))
 
@@ -65,7 +67,7 @@ def _ramp(excess: Tensor, ramp: float) -> Tensor:
 
 def cells(z: Tensor, t: Tensor, y: Tensor) -> Tensor:
     """(B,N,8) one-hot of the cell 4z + 2t + y."""
-    index = 4 * z + 2 * t + y
+    index = cell_index(z, t, y)
     return (index.unsqueeze(-1) == torch.arange(8, device=z.device, dtype=index.dtype)).float()
 
 

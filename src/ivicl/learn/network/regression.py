@@ -157,6 +157,7 @@ def _per_table(values: Tensor) -> Tensor:
 
 
 def _standardised(values: Tensor, weight: Tensor) -> Tensor:
+    """Mean 0 and variance 1, softly, unlike `prepare.standardise`: what hardly varies stays small, gradients finite."""
     total = weight.sum(1, keepdim=True).clamp(min=1e-6)
     centred = values - (weight * values).sum(1, keepdim=True) / total
     return centred / ((weight * centred.square()).sum(1, keepdim=True) / total + 1e-6).sqrt()

@@ -43,7 +43,10 @@ def random_functions(x: Tensor, outputs: int, families: Shares, g: torch.Generat
 
 
 def standardise(values: Tensor, weight: Tensor) -> Tensor:
-    """Columns (B, N, K) to weighted mean 0 and sd 1; a constant column becomes 0. weight (B, N) sums to 1."""
+    """Columns (B, N, K) to weighted mean 0 and sd 1; a constant column becomes 0. weight (B, N) sums to 1.
+
+    For numbers made here: float32, none of the care that a user's units need (`network.prepare`).
+    """
     mean = torch.bmm(weight[:, None], values)
     centred = values - mean
     variance = torch.bmm(weight[:, None], centred.square())

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ivicl.identification.laws import count_cells
 from ivicl.methods.pretrained.runtime import Model, Posteriors
 
 ROWS_PER_PASS = 4_096
@@ -40,8 +41,7 @@ class Table:
         return bool(self.x.shape[1] and (self.x != self.x[:1]).any())
 
     def counts(self) -> np.ndarray:
-        cell = (4 * self.z + 2 * self.t + self.y).astype(np.int64)
-        return np.bincount(cell, self.w, 8).reshape(2, 2, 2)
+        return count_cells(self.z, self.t, self.y, self.w)
 
 
 def predict_tables(
