@@ -20,9 +20,9 @@ def main(folder: str = ".") -> None:
 
     parts = result.width_parts
     print(parts.sentence())
-    print("At 95 %:", [round(end, 3) for end in result.interval(0.05)])
-    for finding in result.diagnostics["findings"]:
-        print(f"{finding['grade']:>5}  {finding['sentence']}")
+    print("At 99 %:", [round(end, 3) for end in result.interval(0.01)])
+    for finding in result.findings:
+        print(f"{finding.grade:>5}  {finding.text}")
 
     print("Report:", result.report(Path(folder) / "cholestyramine.html", title="Cholestyramine and cholesterol"))
     print("Picture:", result.plot("ladder").save(Path(folder) / "cholestyramine-ladder.png"))

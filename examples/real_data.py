@@ -92,18 +92,18 @@ def fit(study: Study, frame: Any, method: str = "ivicl") -> BoundsResult:
 
 def main(folder: str = "reports") -> list[BoundsResult]:
     Path(folder).mkdir(parents=True, exist_ok=True)
-    print("| study | n | treated if Z = 0, 1 | network, 99 % | not identified | Balke-Pearl | Manski, instrument |")
+    print("| study | n | treated if Z = 0, 1 | network, 95 % | not identified | Balke-Pearl | Manski, instrument |")
     print("|---|---|---|---|---|---|---|")
     results = []
     for study in STUDIES:
         result = fit(study, load(study))
         results.append(result)
-        stage = result.diagnostics["first_stage"]
-        rungs = {rung["method"]: (rung["lower"], rung["upper"]) for rung in result.details["ladder"]}
+        stage = result.diagnostics.first_stage
+        rungs = {rung.method: (rung.lower, rung.upper) for rung in result.ladder}
         cells = [
             study.name,
             f"{result.n:,}",
-            f"{stage['treated_if_z0']:.3f}, {stage['treated_if_z1']:.3f}",
+            f"{stage.treated_if_z0:.3f}, {stage.treated_if_z1:.3f}",
             show(result.lower, result.upper),
             f"{result.width_parts.not_identified:.3g}",
             show(*rungs["balke-pearl"]),

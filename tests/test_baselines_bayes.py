@@ -11,9 +11,9 @@ import torch
 
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError, MissingDependencyError
-from ivicl.methods.baselines.bayes import STRATUM_EFFECT, compatible_strata
-from ivicl.methods.baselines.gp import JITTER, GPConfig, LatentGP, posterior_latents, spread_points, standardise
-from ivicl.methods.baselines.simulate import SWITCH
+from ivicl.methods.baselines.parts.gp import JITTER, GPOptions, LatentGP, posterior_latents, spread_points, standardise
+from ivicl.methods.baselines.parts.gp_methods import STRATUM_EFFECT, compatible_strata
+from ivicl.methods.baselines.parts.simulate import SWITCH
 
 CHOLESTYRAMINE = np.array([158, 14, 0, 0, 52, 12, 23, 78])
 QUICK = {"max_steps": 400, "draws": 1000, "window": 50}
@@ -21,7 +21,7 @@ QUICK = {"max_steps": 400, "draws": 1000, "window": 50}
 
 def random_model(shared, family, m=7, dims=2, latents=3):
     torch.manual_seed(0)
-    model = LatentGP(torch.randn(m, dims), latents, shared, GPConfig(family=family)).double()
+    model = LatentGP(torch.randn(m, dims), latents, shared, GPOptions(family=family)).double()
     with torch.no_grad():
         model.centre.normal_()
         if family == "full":
@@ -118,12 +118,12 @@ def test_bayes_bp_settles_on_the_classical_bound_as_people_grow():
     np.testing.assert_allclose([large.lower, large.upper], [0.3913, 0.7792], atol=0.03)
     assert small.width > large.width + 0.05
     ends = large.identified_set
-    assert ends.lower.mean == pytest.approx(large.details["mean_ends"][0], abs=0.003)
+    assert ends.lower.mean == pytest.approx(large.estimates.lower, abs=0.003)
     assert ends.lower.quantile(0.05) == pytest.approx(large.lower, abs=0.005)
 
 
 def test_bayes_is_too_narrow_beside_the_exact_posterior():
-    from ivicl.methods.classical.exact_posterior import exact_posterior
+    from ivicl.methods.classical.exact import exact_posterior
 
     found = IVBounds(method="bayes", **QUICK).fit_counts(CHOLESTYRAMINE)
     low, high = exact_posterior(CHOLESTYRAMINE, n_draws=20_000, tolerance=0.01).interval(0.01)

@@ -13,12 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError
-from ivicl.methods.baselines.calibration import cross_calibrate, log_loss
-from ivicl.methods.baselines.folds import merge_rows, split_people
-from ivicl.methods.baselines.learners import resolve_learners
-from ivicl.methods.baselines.nuisance import NuisanceConfig, estimate_nuisances, fit_predict
-from ivicl.methods.baselines.simulate import SWITCH, NewtonLogistic
-from ivicl.methods.baselines.tabpfn import TabPFNLearner
+from ivicl.methods.baselines.parts.calibration import cross_calibrate, log_loss
+from ivicl.methods.baselines.parts.folds import merge_rows, split_people
+from ivicl.methods.baselines.parts.learners import resolve_learners
+from ivicl.methods.baselines.parts.nuisance import NuisanceConfig, estimate_nuisances, fit_predict
+from ivicl.methods.baselines.parts.simulate import SWITCH, NewtonLogistic
+from ivicl.methods.baselines.parts.tabpfn import TabPFNLearner
 
 FAST = NewtonLogistic()
 

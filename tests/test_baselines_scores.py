@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from ivicl.methods.baselines.scores import SOFTMAX_GAP, cell_scores, default_sharpness, end_scores
-from ivicl.methods.baselines.simulate import CROSSING, IRRELEVANT, MARGIN, SWITCH
+from ivicl.methods.baselines.parts.scores import SOFTMAX_GAP, cell_scores, default_sharpness, end_scores
+from ivicl.methods.baselines.parts.simulate import CROSSING, IRRELEVANT, MARGIN, SWITCH
 from ivicl.methods.classical.balke_pearl import sharp_ends, terms
 
 LAWS = [MARGIN, SWITCH, CROSSING, IRRELEVANT]
@@ -85,7 +85,7 @@ def test_smoothed_maxima_stay_within_their_gaps():
     rng = np.random.default_rng(2)
     values = rng.uniform(-1, 1, (5000, 8)) * rng.choice([0.01, 0.1, 1.0], (5000, 1))
     nothing = values  # psi = values: the score is the smoothed maximum itself
-    from ivicl.methods.baselines.scores import logsumexp_score, softmax_score
+    from ivicl.methods.baselines.parts.scores import logsumexp_score, softmax_score
 
     for s in (3.0, 30.0):
         over = logsumexp_score(values, nothing, s) - values.max(1)

@@ -89,7 +89,7 @@ def test_weights_range_coding_and_options_reach_the_method(run, tmp_path):
         "-f",
         "json",
     )
-    found = json.loads(run(*arguments, "-m", "sharp", "-o", "levels=3", "--one", "arm=A")[1])
+    found = json.loads(run(*arguments, "-m", "sharp", "--set", "levels=3", "--one", "arm=A")[1])
     assert found["n"] == 22
     assert found["outcome_range"] == [0, 100]
     assert found["details"]["n_levels"] == 2
@@ -171,19 +171,20 @@ def test_bad_counts_and_missing_file(run):
 
 
 def test_exact_from_the_command_line(run):
-    arguments = ("counts", *CHOLESTYRAMINE, "-m", "exact", "-o", "n_chains=32", "-o", "n_draws=800", "-f", "json")
+    arguments = ("counts", *CHOLESTYRAMINE, "-m", "exact", "--set", "n_chains=32", "--set", "n_draws=800", "-f", "json")
     code, out, _ = run(*arguments, "--seed", "3")
     assert code == 0
     found = json.loads(out)
-    assert found["lower"] == pytest.approx(0.306, abs=0.05)
-    assert found["upper"] == pytest.approx(0.828, abs=0.05)
+    assert found["lower"] == pytest.approx(0.30, abs=0.05)
+    assert found["upper"] == pytest.approx(0.83, abs=0.05)
     assert run(*arguments, "--seed", "3")[1] == out
     assert run(*arguments, "--seed", "4")[1] != out
 
 
 def test_our_own_faults_exit_with_1(tmp_path):
     program = (
-        "import sys, ivicl.methods.registry as r; r.METHODS['broken'] = 'math:sqrt'; from ivicl.cli import main; "
+        "import sys, ivicl.methods.registry as r; from ivicl.methods import Method; "
+        "r.shipped()['broken'] = Method('broken', 'Broken', 'math:sqrt', 'estimate', ''); from ivicl.cli import main; "
         "sys.argv = ['ivicl', 'counts', *'12345678', '-m', 'broken']; main()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

@@ -28,7 +28,7 @@ def test_a_sound_design_has_no_objection():
         "first stage", "compliance", "instrumental inequalities", "positivity", "balance", "sample", "outcome",
     }  # fmt: skip
     assert all(f["sentence"].endswith(".") for f in found["findings"])
-    json.dumps(found, allow_nan=False)
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_first_stage_by_hand():

@@ -8,7 +8,7 @@ from ivicl import IVBounds
 from ivicl.errors import InputError
 from ivicl.methods.pretrained import batching
 from ivicl.methods.pretrained.runtime import Model
-from ivicl.scale.many import SCHEMA
+from ivicl.results.rows import COLUMNS
 from stand_in import StandIn, made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
@@ -32,7 +32,7 @@ def test_each_row_is_the_fit_of_its_study(stand_in, amounts):
     frame = studies(sizes, amounts)
     span = None if not amounts else (float(frame["y"].min()), float(frame["y"].max()))
     many = IVBounds(n_thresholds=6).fit_many(frame, by="study", covariates=["x0", "x1"], **ROLES)
-    assert many.columns == ["study", *SCHEMA]
+    assert many.columns == ["study", *COLUMNS]
     assert sorted(many["study"]) == sorted(f"s{i}" for i in range(len(sizes)))
     for row in many.iter_rows(named=True):
         part = frame.filter(pl.col("study") == row["study"])

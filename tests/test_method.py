@@ -10,6 +10,7 @@ import pytest
 
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError
+from ivicl.methods.base import ModelInfo
 from ivicl.methods.pretrained.batching import Table, predict_tables
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.pretrained.tables import association, left_out_columns
@@ -37,11 +38,11 @@ def shipped():
 def test_a_binary_fit_is_one_pass_and_names_its_model(stand_in):
     res = IVBounds().fit(made_up(300), covariates=X, **ROLES)
     assert stand_in.shapes == [(1, 300, 3)]
-    assert res.model == {"name": "stand-in", "sha256": "0" * 64}
+    assert res.model == ModelInfo("stand-in", "0" * 64)
     assert -1 <= res.lower < res.upper <= 1
-    assert (res.lower, res.upper) == pytest.approx(res.interval(0.01))
+    assert (res.lower, res.upper) == pytest.approx(res.interval(0.05))
     assert res.identified_set is not None
-    assert res.details["width"]["not_identified"] > 0
+    assert res.width_parts.not_identified > 0
 
 
 def test_thresholds_pass_as_one_batch(stand_in):
@@ -49,7 +50,7 @@ def test_thresholds_pass_as_one_batch(stand_in):
     assert stand_in.shapes == [(12, 300, 3)]
     low, high = res.outcome_range
     assert -(high - low) <= res.lower < res.upper <= high - low
-    assert res.details["thresholds"]["slack"] == pytest.approx((high - low) / 12)
+    assert res.thresholds.slack == pytest.approx((high - low) / 12)
 
 
 def test_rows_that_differ_in_the_outcome_alone_are_merged_and_change_nothing(stand_in):
@@ -61,11 +62,9 @@ def test_rows_that_differ_in_the_outcome_alone_are_merged_and_change_nothing(sta
     assert res.details["rows_used"] == 2 * len(set(distinct))
     # The same tables in long form.
     data = IVData.from_frame(frame, covariates=["x0"], **ROLES)
-    tables = [
-        Table(data.x, data.z, data.t, (data.y >= c).astype(float), data.w) for c in res.details["thresholds"]["points"]
-    ]
+    tables = [Table(data.x, data.z, data.t, (data.y >= c).astype(float), data.w) for c in res.thresholds.points]
     long = predict_tables(stand_in, tables)
-    lengths = res.details["thresholds"]["lengths"]
+    lengths = res.thresholds.lengths
     expected = sum(s * float(long.of("lower", k).quantile(0.005)) for k, s in enumerate(lengths))
     assert res.lower == pytest.approx(expected, abs=0.02)
 

@@ -34,7 +34,7 @@ def test_many_values_are_rounded_by_at_most_half_a_step():
     rebuilt = low + sum(length * (data.y >= c) for c, length in zip(cuts.points, cuts.lengths, strict=True))
     assert np.abs(rebuilt - data.y).max() <= cuts.slack / 2 + 1e-12
     moved = (rebuilt - data.y)[data.z == 1].mean() - (rebuilt - data.y)[data.z == 0].mean()
-    assert cuts.shift == pytest.approx(moved)
+    assert cuts.rounding_shift == pytest.approx(moved)
 
 
 def test_a_randomised_outcome_keeps_people_and_means():

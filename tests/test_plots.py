@@ -40,7 +40,7 @@ def test_the_data_are_those_of_the_result(result):
     density, effect = frame["density"].to_numpy(), frame["effect"].to_numpy()
     assert (density * (effect[1] - effect[0])).sum() == pytest.approx(1)
     levels = result.plot("levels").to_frame()
-    row = levels.filter(np.isclose(levels["credibility_percent"].to_numpy(), 99)).row(0, named=True)
+    row = levels.filter(np.isclose(levels["credibility_percent"].to_numpy(), 95)).row(0, named=True)
     assert (row["lower"], row["upper"]) == pytest.approx((result.lower, result.upper))
     people = result.plot("compliance").to_frame()
     assert people["people"].sum() == result.n

@@ -10,7 +10,8 @@ import pytest
 
 from ivicl import BoundsResult, InputError, IVBounds, IVData
 from ivicl.estimator import make_result
-from ivicl.methods.base import MethodBounds, MethodOptions
+from ivicl.methods.base import MethodBounds, ModelInfo, Request
+from ivicl.methods.registry import resolve
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
 
 DATA = IVData.from_counts([158, 14, 0, 0, 52, 12, 23, 78])
@@ -27,9 +28,10 @@ def with_posterior() -> BoundsResult:
         IdentifiedSet(lower, upper),
         "effect",
         warnings=("beware of 5 % & more",),
-        details={"model": {"name": "m", "sha256": "abc"}, "x": np.float64(1.5), "list": np.arange(2)},
+        model=ModelInfo("m", "abc"),
+        details={"x": np.float64(1.5), "list": np.arange(2)},
     )
-    return make_result("exact", found, DATA, MethodOptions(alpha=0.05))
+    return make_result(resolve("exact"), found, DATA, Request(alpha=0.05))
 
 
 def test_contract_of_the_json():
@@ -127,12 +129,12 @@ def test_tables():
 
 
 def test_no_method_may_leave_the_range_or_cross():
-    beyond = make_result("manski", MethodBounds(-1.2, 1.0 + 1e-12), DATA, MethodOptions())
+    beyond = make_result(resolve("manski"), MethodBounds(-1.2, 1.0 + 1e-12), DATA, Request())
     assert (beyond.lower, beyond.upper) == (-1.0, 1.0)
-    rounding = make_result("manski", MethodBounds(0.3 + 1e-13, 0.3), DATA, MethodOptions())
+    rounding = make_result(resolve("manski"), MethodBounds(0.3 + 1e-13, 0.3), DATA, Request())
     assert rounding.lower == rounding.upper == pytest.approx(0.3)
     with pytest.raises(RuntimeError, match="crossed"):
-        make_result("manski", MethodBounds(0.4, 0.3), DATA, MethodOptions())
+        make_result(resolve("manski"), MethodBounds(0.4, 0.3), DATA, Request())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_no_method_may_leave_the_range_or_cross():
         ({"n_thresholds": 0}, "n_thresholds must be a whole number of at least 1"),
         ({"random_state": 1.5}, "random_state must be a whole number"),
         ({"method": "balke-perl"}, "there is no method 'balke-perl'; the nearest name is 'balke-pearl'"),
-        ({"method": "zzz"}, "there is no method 'zzz'; the names are ivicl, exact"),
+        ({"method": "zzz"}, "there is no method 'zzz'; the names are ivicl, balke-pearl"),
     ],
 )
 def test_wrong_parameters_have_their_own_sentence(options, message):

@@ -22,10 +22,10 @@ import torch
 from scipy.special import softmax
 
 from ivicl import IVBounds
-from ivicl.methods.baselines.bayes import STRATUM_EFFECT, compatible_strata
+from ivicl.methods.baselines.parts.gp_methods import STRATUM_EFFECT, compatible_strata
 from ivicl.benchmarks.synthetic import generate
 from ivicl.methods.classical.balke_pearl import sharp_ends
-from ivicl.methods.classical.exact_posterior import exact_posterior
+from ivicl.methods.classical.exact import exact_posterior
 
 HERE = Path(__file__).parent
 TABLES = {

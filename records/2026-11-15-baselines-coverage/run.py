@@ -11,10 +11,10 @@ import argparse
 import numpy as np
 from scipy.stats import norm
 
-from ivicl.methods.baselines.nuisance import NuisanceConfig, estimate_nuisances
-from ivicl.methods.baselines.one_step import estimate_ends
-from ivicl.methods.baselines.scores import N_TERMS, default_sharpness
-from ivicl.methods.baselines.simulate import WITH_MARGIN, WITHOUT_MARGIN, Law, NewtonLogistic
+from ivicl.methods.baselines.parts.nuisance import NuisanceConfig, estimate_nuisances
+from ivicl.methods.baselines.parts.one_step import estimate_ends
+from ivicl.methods.baselines.parts.scores import N_TERMS, default_sharpness
+from ivicl.methods.baselines.parts.simulate import WITH_MARGIN, WITHOUT_MARGIN, Law, NewtonLogistic
 from ivicl.methods.classical.balke_pearl import sharp_ends
 
 METHODS = ("plugin", "levis margin", "levis smooth", "whitehouse")

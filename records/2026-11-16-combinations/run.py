@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from ivicl import IVBounds
-from ivicl.methods.classical.linear_program import level_program
+from ivicl.methods.classical.sharp import level_program
 from ivicl.data import IVData
 
 COMPLIANCE = ((0, 0), (0, 1), (1, 0), (1, 1))

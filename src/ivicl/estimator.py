@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ivicl.data import IVData
+from ivicl.data.roles import RoleArguments, Roles
 from ivicl.errors import InputError
-from ivicl.methods.base import MethodBounds, MethodOptions
+from ivicl.methods.base import COVERS, Covers, Method, MethodBounds, Request
+from ivicl.methods.outcomes import COMBINATIONS
 from ivicl.methods.registry import resolve
-from ivicl.results.diagnostics.findings import diagnose
-from ivicl.results.ladder import ladder
-from ivicl.results.result import BoundsResult, json_safe
-
-COMBINATIONS = ("comonotone", "independent", "randomised")
+from ivicl.results.diagnostics import diagnose
+from ivicl.results.ladder import climb
+from ivicl.results.result import BoundsResult
 
 
 class IVBounds:
     """Bounds on the average effect of a binary treatment, from data with a binary instrument.
 
-    Parameters are stored as given and checked in `fit`. For an outcome that is not binary, `n_thresholds` binary
-    problems are made of it, and `combine` says how their posteriors become one: "comonotone" adds their quantiles and
-    never claims more than they do; "independent" lets their errors cancel, which gives an interval two to four times
-    narrower that misses the effect more often than it says; "randomised" replaces Y by 1{U <= Y}, which rounds
-    nothing and adds a little noise. Further keywords are options of the chosen method, as in
-    `IVBounds(method="balke-pearl", within="covariates")`. The interval of "ivicl" and "exact" is to hold the whole
-    identified set; `covers="effect"` gives the paper's, the quantiles of the effect's posterior.
+    Parameters are stored as given and checked in `fit`.
+
+    Args:
+        method: the name of a method (`ivicl methods` lists them), or a `Method` of your own.
+        alpha: the interval has credibility or confidence 1 - alpha.
+        estimand: what is asked for; None is the method's own (LATE for `late`, ATE for the others).
+        combine: how the `n_thresholds` binary problems of an outcome that is not binary become one: "comonotone" adds
+            their quantiles and never claims more than they do; "independent" lets their errors cancel, which gives an
+            interval two to four times narrower that misses the effect more often than it says; "randomised" replaces
+            Y by 1{U <= Y}, which rounds nothing and adds a little noise.
+        covers: what the interval is to hold, "set" (the whole identified set) or "effect" (the quantiles of the
+            effect's posterior, as in the paper); None is the method's own.
+        n_thresholds: how many binary problems an outcome that is not binary becomes.
+        random_state: seed of methods that use chance.
+        progress: show a progress bar on stderr.
+        **options: options of the chosen method, as in `IVBounds(method="balke-pearl", within="covariates")`.
 
     Examples:
         >>> res = IVBounds(method="manski").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
@@ -35,21 +44,26 @@ class IVBounds:
 
     def __init__(
         self,
-        method: str = "ivicl",
-        alpha: float = 0.01,
+        method: str | Method = "ivicl",
+        *,
+        alpha: float = 0.05,
+        estimand: str | None = None,
         combine: str = "comonotone",
+        covers: Covers | None = None,
         n_thresholds: int = 16,
         random_state: int = 0,
         progress: bool = False,
-        **method_options: Any,
+        **options: Any,
     ) -> None:
         self.method = method
         self.alpha = alpha
+        self.estimand = estimand
         self.combine = combine
+        self.covers = covers
         self.n_thresholds = n_thresholds
         self.random_state = random_state
         self.progress = progress
-        self.method_options = method_options
+        self.options = options
 
     def fit(
         self,
@@ -58,123 +72,121 @@ class IVBounds:
         outcome: str,
         treatment: str,
         instrument: str,
-        covariates: Sequence[str] = (),
+        covariates: Sequence[str] | None = (),
         weights: str | None = None,
         outcome_range: tuple[float, float] | None = None,
         missing: str = "drop",
         ones: Mapping[str, Any] | None = None,
     ) -> BoundsResult:
-        """Bounds from a table; see `IVData.from_frame` for what it may be and how columns are read."""
-        options = self.checked_options()
-        data = IVData.from_frame(
-            df,
-            outcome=outcome,
-            treatment=treatment,
-            instrument=instrument,
-            covariates=covariates,
-            weights=weights,
-            outcome_range=outcome_range,
-            missing=missing,
-            ones=ones,
-        )
-        return self._run(data, options)
+        """Bounds from a table: any frame that narwhals reads (pandas, polars, pyarrow, a duckdb relation), or a dict.
+
+        Args:
+            df: the table, one row a person, or a row of weight k for k people.
+            outcome: column of the outcome: two values, or numbers in a bounded range.
+            treatment: column of the treatment taken, two values.
+            instrument: column of the instrument, two values.
+            covariates: columns of covariates; text becomes one column for each level.
+            weights: column of frequency weights: how many people a row stands for.
+            outcome_range: smallest and largest possible outcome; those seen when None.
+            missing: rows with missing covariates: "drop" them, fill them with an "indicator" beside, or "raise".
+            ones: which value of a two-valued column means 1, as in `ones={"arm": "encouraged"}`; otherwise the larger,
+                or the later in sort order, does.
+        """
+        request = self.request()
+        roles = Roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones)
+        return self._run(IVData.from_roles(df, roles), request)
 
     def fit_counts(self, table: Any) -> BoundsResult:
         """Bounds from people by `[z][t][y]`: a (2, 2, 2) table, or eight numbers in that order."""
-        options = self.checked_options()
-        return self._run(IVData.from_counts(table), options)
+        request = self.request()
+        return self._run(IVData.from_counts(table), request)
 
     def fit_data(self, data: IVData) -> BoundsResult:
         """Bounds from an `IVData`."""
-        return self._run(data, self.checked_options())
+        return self._run(data, self.request())
 
-    def fit_many(
-        self,
-        df: Any,
-        *,
-        by: str | Sequence[str],
-        outcome: str,
-        treatment: str,
-        instrument: str,
-        covariates: Sequence[str] = (),
-        weights: str | None = None,
-        outcome_range: tuple[float, float] | None = None,
-        missing: str = "drop",
-        ones: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def fit_many(self, df: Any, *, by: str | Sequence[str], **roles: Unpack[RoleArguments]) -> Any:
         """Bounds for many studies in one table: a polars frame with one row a study, in order of first appearance.
 
-        `by` names the column, or columns, that tell the studies apart. A study that cannot be fitted has its reason in
-        the column `error`. Without `outcome_range`, the range of the whole table holds for every study.
+        `by` names the column, or columns, that tell the studies apart; the other keywords are those of `fit`. A study
+        that cannot be fitted has its reason in the column `error`. Without `outcome_range`, the range of the whole
+        table holds for every study.
         """
         from ivicl.scale.many import fit_many
 
-        return fit_many(
-            self,
-            df,
-            by=by,
-            outcome=outcome,
-            treatment=treatment,
-            instrument=instrument,
-            covariates=covariates,
-            weights=weights,
-            outcome_range=outcome_range,
-            missing=missing,
-            ones=ones,
-        )
+        return fit_many(self, df, by=by, roles=Roles(**roles))
 
-    def checked_options(self) -> MethodOptions:
+    def request(self) -> Request:
         """The parameters as the methods take them; an InputError for what cannot be."""
+        method = resolve(self.method)
         if not isinstance(self.alpha, (int, float)) or not 0 < self.alpha < 1:
             raise InputError(f"alpha must lie between 0 and 1, but is {self.alpha!r}.")
         if self.combine not in COMBINATIONS:
             raise InputError(f"combine must be one of {', '.join(COMBINATIONS)}, but is {self.combine!r}.")
+        if self.covers is not None and self.covers not in COVERS:
+            raise InputError(f"covers must be 'set' or 'effect', but is {self.covers!r}.")
+        for asked, known, what in (
+            (self.covers, method.covers, "an interval that covers the"),
+            (self.estimand, method.estimands, "bounds on the"),
+        ):
+            if asked is not None and asked not in known:
+                raise InputError(f"method '{method.name}' has no {what} {asked}; it has: {', '.join(known)}.")
         for name, least in (("n_thresholds", 1), ("random_state", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
                 raise InputError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
-        return MethodOptions(
+        return Request(
             alpha=float(self.alpha),
             combine=self.combine,
+            covers=self.covers,
             n_thresholds=int(self.n_thresholds),
             random_state=int(self.random_state),
             progress=self.progress,
-            extra=dict(self.method_options),
+            own=method.own_options(self.options),
         )
 
-    def _run(self, data: IVData, options: MethodOptions) -> BoundsResult:
-        return make_result(self.method, resolve(self.method)(data, options), data, options)
+    def _run(self, data: IVData, request: Request) -> BoundsResult:
+        method = resolve(self.method)
+        return make_result(method, method.bounds(data, request), data, request)
 
 
-def make_result(method: str, found: MethodBounds, data: IVData, options: MethodOptions) -> BoundsResult:
+def make_result(
+    method: Method, found: MethodBounds, data: IVData, request: Request, ladder: bool = True
+) -> BoundsResult:
     """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it."""
     span = data.outcome_range[1] - data.outcome_range[0]
     # No method may leave the possible range or cross its ends; rounding can do both by 1e-16.
     lower, upper = max(float(found.lower), -span), min(float(found.upper), span)
     if lower > upper:
         if lower - upper > 1e-9 * span:
-            raise RuntimeError(f"method '{method}' returned crossed bounds: {found.lower} > {found.upper}")
+            raise RuntimeError(f"method '{method.name}' returned crossed bounds: {found.lower} > {found.upper}")
         lower = upper = (lower + upper) / 2
-    details = json_safe(found.details | {"ladder": ladder(data, method, found, options)})
     return BoundsResult(
         lower=lower,
         upper=upper,
-        alpha=options.alpha,
-        method=method,
+        alpha=request.alpha,
+        method=method.name,
+        label=method.label,
+        interval_kind=method.interval,
+        assumptions=method.assumptions,
         n=data.n,
         n_rows=len(data.w),
         n_dropped=data.report.n_dropped,
         covariates=data.covariates,
+        adjusted=bool(data.covariates) and (method.uses_covariates if found.adjusted is None else found.adjusted),
         estimand=found.estimand,
         outcome_range=data.outcome_range,
         binary=data.binary,
+        diagnostics=diagnose(data),
         posterior=found.posterior,
         identified_set=found.identified_set,
         covers=found.covers,
-        diagnostics=json_safe(diagnose(data)),
+        estimates=found.estimates,
+        thresholds=found.thresholds,
+        ladder=climb(data, method, found, request) if ladder else None,
         warnings=found.warnings,
         notes=tuple(data.report.notes),
-        codings=json_safe(data.report.codings),
-        model=details.pop("model", None),
-        details=details,
+        codings=dict(data.report.codings),
+        model=found.model,
+        details=found.details,
     )

@@ -27,14 +27,13 @@ from ivicl.benchmarks.base import BenchmarkDataset
 from ivicl.benchmarks.store import Run, RunStore
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.estimator import COMBINATIONS, IVBounds
+from ivicl.estimator import IVBounds
 from ivicl.methods.base import COVERS
-from ivicl.methods.registry import METHODS
+from ivicl.methods.outcomes import COMBINATIONS
+from ivicl.methods.registry import resolve
 from ivicl.results.result import BoundsResult
 from ivicl.version import __version__
 
-DEFAULT_ALPHA = {"bayes-bp": 0.1, "levis": 0.05, "whitehouse": 0.05}
-"""The paper: 0.01 for the network and Bayes, 0.1 for Bayes-BP; none for the other two, for which 0.05 is usual."""
 WARM_UP_ROWS = 256
 
 
@@ -51,9 +50,7 @@ class MethodSpec:
     @classmethod
     def parse(cls, text: str) -> MethodSpec:
         name, *parts = text.split("@")
-        if name not in METHODS:
-            raise InputError(f"'{name}' is not a method; they are {', '.join(METHODS)}.")
-        alpha, combine = DEFAULT_ALPHA.get(name, 0.01), "comonotone"
+        alpha, combine = resolve(name).paper_alpha, "comonotone"
         options: dict[str, Any] = {}
         for part in parts:
             key, _, value = part.partition("=")
@@ -238,7 +235,7 @@ def _scores(case: BenchmarkDataset, result: BoundsResult) -> dict[str, Any]:
         "covers_bounds_x": case.covers_bounds_x(result.lower, result.upper),
         "width": (result.upper - result.lower) / case.scale,
         "estimand": result.estimand,
-        "network": str((result.model or {}).get("sha256", "")),
+        "network": str(result.model.sha256 if result.model else ""),
     }
 
 

@@ -21,17 +21,15 @@ def batch(
         str,
         typer.Option("-o", "--output", help="A .parquet, .csv or .jsonl file, or - for JSON lines on standard output."),
     ],
-    covariates: flags.Covariates = "",
+    covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
-    alpha: flags.Alpha = 0.01,
+    alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     seed: flags.Seed = 0,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", help="NAME=VALUE: an option of the method. May be given again.")
-    ] = None,
+    option: flags.Options = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a batch that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")] = False,
 ) -> None:
@@ -42,13 +40,12 @@ def batch(
     from ivicl.scale.store import Store, describe
 
     estimator = flags.estimator(method, alpha, seed, option)
-    roles = flags.data_arguments(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
-    arguments = {"by": flags.names(by)} | roles
-    estimator.checked_options()
+    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    estimator.request()
     if output == "-" and resume:
         raise InputError("--resume needs an output file; standard output cannot be taken up again.")
-    studies = split(read_table(source), **arguments)
-    store = Store(output, describe(estimator, arguments, studies), resume=resume, overwrite=overwrite)
+    studies = split(read_table(source), flags.names([by]), roles)
+    store = Store(output, describe(estimator, studies), resume=resume, overwrite=overwrite)
     todo = [i for i in range(len(studies)) if i not in store.done]
     if store.done:
         typer.echo(f"ivicl: {len(store.done)} of {len(studies)} studies were done before.", err=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ivicl.cli import flags
-from ivicl.errors import InputError, ModelFileError
+from ivicl.errors import InputError
+
+if TYPE_CHECKING:
+    from ivicl.data import IVData, Roles
+    from ivicl.estimator import IVBounds
 
 
 class Format(StrEnum):
@@ -29,13 +32,13 @@ def fit(
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
-    covariates: flags.Covariates = "",
+    covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
-    alpha: flags.Alpha = 0.01,
+    alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     output_format: OutputFormat = Format.table,
     seed: flags.Seed = 0,
     option: flags.Options = None,
@@ -45,11 +48,10 @@ def fit(
     report: flags.Report = None,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
-    if method == flags.DEFAULT_METHOD and model is None:
-        _load_model_beside()
-    roles = flags.data_arguments(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
-    data = _read(source, roles)
-    result = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model)).fit_data(data)
+    estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
+    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    _get_ready_beside(estimator)
+    result = estimator.fit_data(_read(source, roles))
     if report is not None:
         typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
     _print(result, output_format)
@@ -61,7 +63,7 @@ def counts(
         typer.Argument(metavar="N000 N001 ... N111", help="People by z, t, y: 000 001 010 011 100 101 110 111."),
     ],
     method: flags.Method = flags.DEFAULT_METHOD,
-    alpha: flags.Alpha = 0.01,
+    alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     output_format: OutputFormat = Format.table,
     seed: flags.Seed = 0,
     option: flags.Options = None,
@@ -83,7 +85,7 @@ def check(
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
-    covariates: flags.Covariates = "",
+    covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
@@ -91,10 +93,10 @@ def check(
     output_format: OutputFormat = Format.table,
 ) -> None:
     """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""
+    from ivicl._shared.records import json_safe
     from ivicl.results.diagnostics.findings import diagnose
-    from ivicl.results.result import json_safe
 
-    roles = flags.data_arguments(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     data = _read(source, roles)
     found = diagnose(data)
     report = {"n": data.n, "n_rows": len(data.w), "n_dropped": data.report.n_dropped, "notes": data.report.notes}
@@ -103,21 +105,21 @@ def check(
         return
     if output_format is not Format.table:
         raise InputError(f"check prints a table or json, not {output_format.value}.")
-    stage = found["first_stage"]
-    typer.echo(f"People            {data.n:,} ({stage['n_z0']:,} with Z=0, {stage['n_z1']:,} with Z=1)")
+    stage = found.first_stage
+    typer.echo(f"People            {data.n:,} ({stage.n_z0:,} with Z=0, {stage.n_z1:,} with Z=1)")
     typer.echo(f"Rows dropped      {data.report.n_dropped:,}")
-    typer.echo(f"Treated if Z=0    {stage['treated_if_z0']:.4f}")
-    typer.echo(f"Treated if Z=1    {stage['treated_if_z1']:.4f}")
-    strength = "" if stage["f"] is None else f", F = {stage['f']:,.1f}"
-    typer.echo(f"First stage       {stage['difference']:.4f} (s.e. {stage['se']:.4f}{strength})")
+    typer.echo(f"Treated if Z=0    {stage.treated_if_z0:.4f}")
+    typer.echo(f"Treated if Z=1    {stage.treated_if_z1:.4f}")
+    strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
+    typer.echo(f"First stage       {stage.difference:.4f} (s.e. {stage.se:.4f}{strength})")
     typer.echo("Instrumental inequalities (excess above zero is a violation in the sample):")
-    for inequality in found["inequalities"]:
-        verdict = "VIOLATED" if inequality["violated"] else "holds"
-        test = f"excess {inequality['excess']:+.4f}, one-sided p = {inequality['p_value']:.3g}"
-        typer.echo(f"  {inequality['name']}: {verdict}, {test}")
-    typer.echo(f"Findings (worst: {found['grade']}):")
-    for finding in found["findings"]:
-        typer.echo(f"  {finding['grade']:<5} {finding['name']}: {finding['sentence']}")
+    for inequality in found.inequalities:
+        verdict = "VIOLATED" if inequality.violated else "holds"
+        test = f"excess {inequality.excess:+.4f}, one-sided p = {inequality.p_value:.3g}"
+        typer.echo(f"  {inequality.name()}: {verdict}, {test}")
+    typer.echo(f"Findings (worst: {found.grade}):")
+    for finding in found.findings:
+        typer.echo(f"  {finding.grade:<5} {finding.name}: {finding.text}")
     for note in data.report.notes:
         typer.echo(f"Note: {note}.", err=True)
 
@@ -128,28 +130,24 @@ def register(app: typer.Typer) -> None:
     app.command()(check)
 
 
-def _load_model_beside() -> None:
-    """Load the shipped model while the table is read: a sixth of a cold command's time.
+def _get_ready_beside(estimator: IVBounds) -> None:
+    """Load what the method needs while the table is read: a sixth of a cold command's time.
 
-    Not a daemon: a thread that is cut off inside the runtime when Python exits could crash a command that only had bad
-    input to report.
+    Called when the call itself is known to be right. Not a daemon: a thread that is cut off inside the runtime when
+    Python exits could crash a command that only had bad input to report.
     """
     from threading import Thread
 
-    def load() -> None:
-        from ivicl.methods.pretrained.runtime import Model
+    from ivicl.methods.registry import resolve
 
-        with suppress(ModelFileError):  # met again, and told, by whoever needs the model
-            Model.shipped()
-
-    Thread(target=load).start()
+    Thread(target=resolve(estimator.method).get_ready, args=(estimator.request(),)).start()
 
 
-def _read(source: str, roles: dict[str, Any]) -> Any:
+def _read(source: str, roles: Roles) -> IVData:
     from ivicl.data import IVData
     from ivicl.data.files import read_table
 
-    return IVData.from_frame(read_table(source), **roles)
+    return IVData.from_roles(read_table(source), roles)
 
 
 def _with_flags(option: list[str] | None, combine: str | None, thresholds: int | None, model: str | None) -> list[str]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ivicl.errors import InputError
 
+if TYPE_CHECKING:
+    from ivicl.data import Roles
+    from ivicl.estimator import IVBounds
+
 Source = Annotated[str, typer.Argument(help="A CSV or Parquet file, or - for standard input.", show_default=False)]
 Outcome = Annotated[str, typer.Option("-y", "--outcome", help="Column of the outcome.", show_default=False)]
 Treatment = Annotated[str, typer.Option("-t", "--treatment", help="Column of the treatment taken.", show_default=False)]
 Instrument = Annotated[str, typer.Option("-z", "--instrument", help="Column of the instrument.", show_default=False)]
-Covariates = Annotated[str, typer.Option("-x", "--covariates", help="Columns of covariates, separated by commas.")]
+Covariates = Annotated[
+    list[str] | None,
+    typer.Option("-x", "--covariates", help="Columns of covariates, separated by commas. May be given again."),
+]
 Weights = Annotated[str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")]
 Range = Annotated[str | None, typer.Option("--range", help="Smallest and largest possible outcome, as LOW,HIGH.")]
 Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")]
@@ -25,7 +32,7 @@ Method = Annotated[str, typer.Option("-m", "--method", help="The network or any 
 Alpha = Annotated[float, typer.Option("--alpha", help="The interval has credibility or confidence 1 - alpha.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that use chance.")]
 Options = Annotated[
-    list[str] | None, typer.Option("-o", "--option", help="NAME=VALUE: an option of the method. May be given again.")
+    list[str] | None, typer.Option("--set", help="NAME=VALUE: an option of the method. May be given again.")
 ]
 
 Combine = Annotated[
@@ -45,41 +52,44 @@ ModelFile = Annotated[str | None, typer.Option("--model", help="A model file ins
 Report = Annotated[str | None, typer.Option("--report", help="Also write a report for readers, one HTML file.")]
 
 DEFAULT_METHOD = "ivicl"
+DEFAULT_ALPHA = 0.05
 
 
-def data_arguments(
+def roles(
     outcome: str,
     treatment: str,
     instrument: str,
-    covariates: str,
+    covariates: list[str] | None,
     weights: str | None,
     outcome_range: str | None,
     missing: str,
     one: list[str] | None,
-) -> dict[str, Any]:
-    """What the flags say of the columns, as keywords of `IVData.from_frame`."""
-    return {
-        "outcome": outcome,
-        "treatment": treatment,
-        "instrument": instrument,
-        "covariates": names(covariates),
-        "weights": weights,
-        "outcome_range": _range(outcome_range),
-        "missing": missing,
-        "ones": dict(_name_and_value(text, "--one") for text in one or []),
-    }
+) -> Roles:
+    """What the flags say of the columns."""
+    from ivicl.data import Roles
+
+    return Roles(
+        outcome=outcome,
+        treatment=treatment,
+        instrument=instrument,
+        covariates=names(covariates),
+        weights=weights,
+        outcome_range=_range(outcome_range),
+        missing=missing,
+        ones=dict(_name_and_value(text, "--one") for text in one or []),
+    )
 
 
-def names(text: str) -> list[str]:
-    """Names separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def names(texts: list[str] | None) -> list[str]:
+    """Names separated by commas, in a flag that may be given again."""
+    return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]
 
 
-def estimator(method: str, alpha: float, seed: int, option: list[str] | None) -> Any:
+def estimator(method: str, alpha: float, seed: int, option: list[str] | None) -> IVBounds:
     """An `IVBounds` as the flags describe it."""
     from ivicl.estimator import IVBounds
 
-    options = {name: _literal(value) for name, value in (_name_and_value(text, "--option") for text in option or [])}
+    options = {name: _literal(value) for name, value in (_name_and_value(text, "--set") for text in option or [])}
     for name in ("method", "alpha", "random_state", "progress"):
         if name in options:
             raise InputError(f"{name} has its own flag; it is not an option of the method.")

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from ivicl.data.ivdata import DataReport, IVData
+from ivicl.data.roles import Roles
 
-__all__ = ["DataReport", "IVData"]
+__all__ = ["DataReport", "IVData", "Roles"]

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.data.encoding import Column, encode_binary, numbers_from_text, show_values, tidy_number
+from ivicl.data.encoding import Coding, Column, encode_binary, numbers_from_text, show_values, tidy_number
 from ivicl.errors import InputError
-
-MISSING_POLICIES = ("drop", "indicator", "raise")
 
 
 def checked_weights(column: Column) -> np.ndarray:
@@ -64,7 +62,7 @@ def rows_to_keep(
 
 def encode_outcome(
     column: Column, outcome_range: tuple[float, float] | None, one: Any
-) -> tuple[np.ndarray, tuple[float, float], bool, dict[str, Any] | None]:
+) -> tuple[np.ndarray, tuple[float, float], bool, Coding]:
     """Two values become a binary outcome, unless the user gave another range: then they are amounts like any other."""
     if one is None:
         column = numbers_from_text(column)
@@ -79,7 +77,7 @@ def encode_outcome(
             )
         if len(levels) == 1:
             raise InputError(f"outcome '{column.name}' is always {levels[0]}, so its possible range must be given.")
-        return column.values, (float(levels[0]), float(levels[-1])), False, None
+        return column.values, (float(levels[0]), float(levels[-1])), False, Coding(column.name)
     low, high = _checked_range(outcome_range)
     if column.kind == "text":
         raise InputError(f"outcome '{column.name}' is text ({show_values(levels, 3)}), so it cannot have a range.")
@@ -92,7 +90,7 @@ def encode_outcome(
     if (low, high) == (0.0, 1.0) and set(levels) <= {0, 1}:
         coded, coding = encode_binary(column, "outcome", one)
         return coded, (low, high), True, coding
-    return column.values, (low, high), False, None
+    return column.values, (low, high), False, Coding(column.name)
 
 
 def _checked_range(outcome_range: tuple[float, float]) -> tuple[float, float]:

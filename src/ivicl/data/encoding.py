@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl._shared.records import Record
 from ivicl.errors import InputError
 
 MAX_LEVELS = 20
@@ -167,7 +168,18 @@ def numbers_from_text(column: Column) -> Column:
     return Column(column.name, np.where(missing, 0.0, array), missing, "number")
 
 
-def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+@dataclass(frozen=True)
+class Coding(Record):
+    """What became of a column's values."""
+
+    column: str
+    zero: Any = None
+    """The value that became 0; None for amounts, and where the column holds ones alone."""
+    one: Any = None
+    """The value that became 1; None for amounts."""
+
+
+def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarray, Coding]:
     """A column of two values as 0.0 and 1.0, and which value became which.
 
     The larger number, or the later text, becomes 1 unless `one` names the value. A constant instrument is refused
@@ -191,7 +203,7 @@ def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarra
             f"name the value that means 1 with ones={{'{column.name}': ...}}."
         )
     coded = (column.values == top).astype(np.float64)
-    return coded, {"column": column.name, "zero": zero, "one": top}
+    return coded, Coding(column.name, zero, top)
 
 
 def _match_level(column: Column, levels: list[Any], one: Any, role: str) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ivicl.data.checks import MISSING_POLICIES, checked_weights, encode_outcome, rows_to_keep
-from ivicl.data.encoding import Column, column_from_array, encode_binary, encode_covariate
-from ivicl.data.reading import read_frame, refuse_shared_columns
+from ivicl.data.checks import checked_weights, encode_outcome, rows_to_keep
+from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate
+from ivicl.data.reading import read_frame
+from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles
 from ivicl.errors import InputError
 
 
@@ -24,7 +25,7 @@ class DataReport:
     """Rows used."""
     n_dropped: int
     """Rows left out (missing values, zero weight)."""
-    codings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    codings: dict[str, Coding] = field(default_factory=dict)
     """Role -> column, and which of its values became 0 and 1."""
     notes: list[str] = field(default_factory=list)
     """Sentences on what was dropped, filled, joined or recoded."""
@@ -94,44 +95,27 @@ class IVData:
         return replace(self, x=np.ascontiguousarray(x), z=z, t=t, y=y, w=w)
 
     @classmethod
-    def from_frame(
-        cls,
-        df: Any,
-        *,
-        outcome: str,
-        treatment: str,
-        instrument: str,
-        covariates: Sequence[str] = (),
-        weights: str | None = None,
-        outcome_range: tuple[float, float] | None = None,
-        missing: str = "drop",
-        ones: Mapping[str, Any] | None = None,
-    ) -> IVData:
+    def from_frame(cls, df: Any, **roles: Unpack[RoleArguments]) -> IVData:
         """Read the roles from any frame that narwhals knows (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
-        `weights` names a column of frequency weights. `ones` says which value of a two-valued column means 1, as in
-        `ones={"arm": "encouraged"}`; otherwise the larger, or the later in sort order, does.
+        The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, outcome_range,
+        missing, ones.
         """
-        if isinstance(covariates, str):
-            covariates = (covariates,)
-        roles = {"outcome": outcome, "treatment": treatment, "instrument": instrument}
-        roles |= {f"covariate {i + 1}": name for i, name in enumerate(covariates)}
-        if weights is not None:
-            roles["weights"] = weights
-        refuse_shared_columns(roles)
-        columns = read_frame(df, roles)
-        unknown = [name for name in ones or {} if name not in (outcome, treatment, instrument)]
-        if unknown:
-            raise InputError(f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument.")
+        return cls.from_roles(df, Roles(**roles))
+
+    @classmethod
+    def from_roles(cls, df: Any, roles: Roles) -> IVData:
+        """The same, with the keywords as one object."""
+        columns = read_frame(df, roles.columns)
         return _build(
-            z=columns[instrument],
-            t=columns[treatment],
-            y=columns[outcome],
-            x=[columns[name] for name in covariates],
-            w=columns[weights] if weights is not None else None,
-            outcome_range=outcome_range,
-            missing=missing,
-            ones=dict(ones or {}),
+            z=columns[roles.instrument],
+            t=columns[roles.treatment],
+            y=columns[roles.outcome],
+            x=[columns[name] for name in roles.covariates or ()],
+            w=columns[roles.weights] if roles.weights is not None else None,
+            outcome_range=roles.outcome_range,
+            missing=roles.missing,
+            ones=dict(roles.ones or {}),
         )
 
     @classmethod
@@ -224,18 +208,15 @@ def _build(
     weights = np.ones(len(z)) if w is None else checked_weights(w)
     keep = rows_to_keep(z, t, y, x, weights, missing, notes)
     z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
-    codings: dict[str, dict[str, Any]] = {}
+    codings: dict[str, Coding] = {}
     z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
     t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
-    y_coded, y_range, binary, coding = encode_outcome(y, outcome_range, ones.get(y.name))
-    if coding is not None:
-        codings["outcome"] = coding
+    y_coded, y_range, binary, codings["outcome"] = encode_outcome(y, outcome_range, ones.get(y.name))
     notes += [
-        f"{role} '{c['column']}': {c['one']!r} is 1, {c['zero']!r} is 0"
+        f"{role} '{c.column}': {c.one!r} is 1, {c.zero!r} is 0"
         for role, c in codings.items()
-        if (c["zero"], c["one"]) != (0, 1)
+        if c.one is not None and (c.zero, c.one) != (0, 1)
     ]
-    codings.setdefault("outcome", {"column": y.name})  # amounts: the name alone
     encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes)]
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
     report = DataReport(int(weights.sum()), len(weights), int(len(keep) - keep.sum()), codings, notes)

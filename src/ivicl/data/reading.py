@@ -10,17 +10,7 @@ from ivicl.data.encoding import Column, column_from_array, show_values
 from ivicl.errors import InputError
 
 
-def refuse_shared_columns(roles: dict[str, str]) -> None:
-    seen: dict[str, str] = {}
-    for role, name in roles.items():
-        if not isinstance(name, str):
-            raise InputError(f"the {role} must be the name of a column, but is {name!r}.")
-        if name in seen:
-            raise InputError(f"column '{name}' is given twice: as {seen[name]} and as {role}.")
-        seen[name] = role
-
-
-def read_frame(df: Any, roles: dict[str, str]) -> dict[str, Column]:
+def read_frame(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     if isinstance(df, Mapping):
         names = [str(name) for name in df]
         _check_names(names, roles)
@@ -48,7 +38,7 @@ def read_frame(df: Any, roles: dict[str, str]) -> dict[str, Column]:
     return {name: column_from_array(name, frame[name]) for name in roles.values()}
 
 
-def _refuse_duplicate_names(names: Iterable[str], roles: dict[str, str]) -> None:
+def _refuse_duplicate_names(names: Iterable[str], roles: Mapping[str, str]) -> None:
     wanted = set(roles.values())
     seen: set[str] = set()
     for name in names:
@@ -57,7 +47,7 @@ def _refuse_duplicate_names(names: Iterable[str], roles: dict[str, str]) -> None
         seen.add(name)
 
 
-def _check_names(names: list[str], roles: dict[str, str]) -> None:
+def _check_names(names: list[str], roles: Mapping[str, str]) -> None:
     for role, name in roles.items():
         if name in names:
             continue

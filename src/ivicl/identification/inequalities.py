@@ -7,19 +7,20 @@ most one of them can be too large.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from ivicl._shared.records import Record
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import law_of
 
 
 @dataclass(frozen=True)
-class Inequality:
+class Inequality(Record):
     """One of the four inequalities, in the sample."""
 
     t: int
@@ -40,7 +41,7 @@ class Inequality:
         return f"P(T={self.t}, {event}={self.y} | Z=1) + P(T={self.t}, {event}={1 - self.y} | Z=0) <= 1"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"name": self.name(), "violated": self.violated}
+        return super().to_dict() | {"name": self.name(), "violated": self.violated}
 
 
 def excess(p: np.ndarray) -> np.ndarray:

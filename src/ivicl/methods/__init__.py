@@ -1,1 +1,7 @@
 """What answers the question: the `Method` object, the registry, and every method that ships."""
+
+from __future__ import annotations
+
+from ivicl.methods.base import Estimates, Method, MethodBounds, ModelInfo, Request
+
+__all__ = ["Estimates", "Method", "MethodBounds", "ModelInfo", "Request"]

@@ -1,28 +1,77 @@
-"""What a method takes and returns. Nothing here knows of the estimator, so every method can import it."""
+"""What a method is: one object that says what it answers, what it assumes, and where its code is.
+
+Everything that shows or runs methods (estimator, ladder, report, batch, benchmarks) reads these fields and never asks
+for a name. Nothing here knows of the estimator, so every method can import it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ivicl.errors import InputError
+from ivicl._shared.records import Record
+from ivicl.errors import InputError, IVICLError, MissingDependencyError
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
+if TYPE_CHECKING:
+    from ivicl.data import IVData
+    from ivicl.methods.outcomes import Thresholds
+
 NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for sampling error."
-"""The warning of every method that plugs the sample's law into a formula."""
+"""The warning of every method whose interval is an estimate."""
 
-
-COVERS = ("set", "effect")
+IntervalKind = Literal["credible", "confidence", "estimate"]
+Covers = Literal["set", "effect"]
+COVERS: tuple[Covers, ...] = ("set", "effect")
 """What an interval is meant to hold: the whole identified set, or the effect.
 
 Quantiles of the effect are shorter, and lie inside the identified set where the prior finds its ends unlikely.
 """
 
 
-def checked_covers(value: Any) -> str:
-    if value not in COVERS:
-        raise InputError(f"covers must be 'set' or 'effect', but is {value!r}.")
-    return value
+@dataclass(frozen=True)
+class NoOptions:
+    """For methods without options of their own."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked of a method, checked."""
+
+    alpha: float = 0.05
+    """1 - alpha is the credibility or confidence of the interval."""
+    combine: str = "comonotone"
+    """How the binary problems of a bounded outcome are combined."""
+    covers: Covers | None = None
+    """What the interval is to hold; None leaves it to the method."""
+    n_thresholds: int = 16
+    """How many binary problems a bounded outcome becomes."""
+    random_state: int = 0
+    progress: bool = False
+    """Show a progress bar on stderr."""
+    own: Any = NoOptions()
+    """The method's own options: an instance of its `Method.options`."""
+
+
+@dataclass(frozen=True)
+class Estimates(Record):
+    """Point estimates of the ends of the identified set, in outcome units; both are one number where it is a point."""
+
+    lower: float
+    upper: float
+    se_lower: float | None = None
+    se_upper: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelInfo(Record):
+    """The network behind an answer."""
+
+    name: str
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -35,40 +84,131 @@ class MethodBounds:
     posterior: BinnedPosterior | None = None
     """Of the effect, for Bayesian methods."""
     identified_set: IdentifiedSet | None = None
-    covers: str = "set"
+    covers: Covers = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     estimand: str = "ATE"
     """"ATE", or "LATE" for the effect among compliers."""
+    estimates: Estimates | None = None
+    """Without allowance for sampling error; None where the method has nothing but its interval."""
+    thresholds: Thresholds | None = None
+    """How an outcome that is not binary was cut."""
+    model: ModelInfo | None = None
+    adjusted: bool | None = None
+    """The covariates were used; None means as the method does when there are some."""
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
-    """Extras that JSON can hold: standard errors, choices made, seconds, `model` {name, sha256}."""
+    """Extras that JSON can hold, for the curious: nothing in the package reads them."""
 
-    @property
-    def is_credible(self) -> bool:
-        """The interval speaks of posterior probability: the method has a prior."""
-        return self.posterior is not None or self.identified_set is not None
+
+Lazy = str | Callable[..., Any]
+"""A function, or where it is, as "module:function": then it is imported when it is first called."""
 
 
 @dataclass(frozen=True)
-class MethodOptions:
-    """What the user asked of a method."""
+class Method:
+    """A way to bounds. `IVBounds(method=...)` takes the name of one that is known, or an object like this.
 
-    alpha: float = 0.01
-    """1 - alpha is the credibility or confidence of the interval."""
-    combine: str = "comonotone"
-    """How the binary problems of a bounded outcome are combined."""
-    n_thresholds: int = 16
-    """How many binary problems a bounded outcome becomes."""
-    random_state: int = 0
-    progress: bool = False
-    """Show a progress bar on stderr."""
-    extra: dict[str, Any] = field(default_factory=dict)
-    """Keywords of one method, e.g. IVBounds(method="levis", form="smooth")."""
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> from ivicl.methods import Method, MethodBounds
+        >>> def before_any_data(data, request):
+        ...     return MethodBounds(-1.0, 1.0)
+        >>> nothing = Method("nothing", "No data", before_any_data, interval="estimate", summary="what is known before")
+        >>> IVBounds(method=nothing).fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).width
+        2.0
+    """
 
-    def take_extra(self, method: str, **defaults: Any) -> dict[str, Any]:
-        """The method's own keywords over their defaults; an unknown keyword is an InputError."""
-        unknown = sorted(set(self.extra) - set(defaults))
+    name: str
+    """What users type."""
+    label: str
+    """What readers see, in tables and pictures."""
+    load: Lazy
+    """`function(data, request) -> MethodBounds`."""
+    interval: IntervalKind
+    """"credible" (posterior probability), "confidence" (repeated samples), or "estimate": no allowance for sampling
+    error."""
+    summary: str
+    """One line: what it is."""
+    rests_on: str = "The instrument is valid."
+    """The assumption in words, for the ladder."""
+    estimands: tuple[str, ...] = ("ATE",)
+    """What it can answer; the first is what it answers unless asked."""
+    assumptions: tuple[str, ...] = ("exchangeable", "exclusion", "no-interference", "bounded")
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
+    covers: tuple[Covers, ...] = ("set",)
+    """What its interval can be asked to hold; the first is the default."""
+    uses_covariates: bool = False
+    options: type = NoOptions
+    """A frozen dataclass of its own keywords; its `__post_init__` refuses wrong values with an InputError."""
+    extra: str | None = None
+    """The optional part of the package that brings what it imports, as in `pip install 'ivicl[extra]'`."""
+    batched: Lazy | None = None
+    """`function(list of data, request) -> list of MethodBounds`, where many studies at once are cheaper."""
+    prepare: Lazy | None = None
+    """`function(request)`: loads what is slow to load; a command calls it beside the reading of the table."""
+    stamp: Lazy | None = None
+    """`function(request) -> dict`: what else decides the answer (a model's checksum), so that runs can be compared."""
+    rung: int | None = None
+    """Its place on the ladder that every result shows; None keeps it off, unless it is the result's own method."""
+    colour: str = "#4d4d4d"
+    """In the benchmarks' figures."""
+    paper_name: str | None = None
+    """Its name in the paper's tables."""
+    paper_alpha: float = 0.01
+    """The level at which the benchmarks read it: the paper's, or the usual one where it names none."""
+    variants: tuple[tuple[str, str], ...] = ()
+    """Further rows of it that the benchmarks show, with their colours: ("effect", "#aaa") stands for name@effect."""
+    takes_minutes: bool = False
+    """Minutes a data set, whatever its size, where others take seconds: benchmarks give it fewer data sets."""
+
+    def own_options(self, given: Mapping[str, Any]) -> Any:
+        """Its options from keywords; a keyword or a value that it does not know is an InputError."""
+        known = [f.name for f in dataclasses.fields(self.options)]
+        unknown = sorted(set(given) - set(known))
         if unknown:
-            known = ", ".join(sorted(defaults)) or "none"
-            raise InputError(f"method '{method}' has no option '{unknown[0]}'; its options are: {known}.")
-        return defaults | self.extra
+            listed = ", ".join(sorted(known)) or "none"
+            raise InputError(f"method '{self.name}' has no option '{unknown[0]}'; its options are: {listed}.")
+        return self.options(**given)
+
+    def bounds(self, data: IVData, request: Request) -> MethodBounds:
+        """Its answer for one data set."""
+        found: MethodBounds = self._loaded(self.load)(data, request)
+        return found
+
+    def bounds_of_many(self, data: Sequence[IVData], request: Request) -> list[MethodBounds | IVICLError]:
+        """Its answers for many data sets; what cannot be answered is an error in its place."""
+        if self.batched is not None:
+            return list(self._loaded(self.batched)(list(data), request))
+        function = self._loaded(self.load)
+        found: list[MethodBounds | IVICLError] = []
+        for each in data:
+            try:
+                found.append(function(each, request))
+            except IVICLError as error:
+                found.append(error)
+        return found
+
+    def get_ready(self, request: Request) -> None:
+        """Load what is slow to load."""
+        if self.prepare is not None:
+            self._loaded(self.prepare)(request)
+
+    def stamps(self, request: Request) -> dict[str, Any]:
+        """What decides the answer beside the request."""
+        found: dict[str, Any] = {} if self.stamp is None else self._loaded(self.stamp)(request)
+        return found
+
+    def _loaded(self, code: Lazy) -> Callable[..., Any]:
+        if callable(code):
+            return code
+        module, _, function = code.partition(":")
+        try:
+            loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").split(".")[0]
+            if self.extra is None or missing == "ivicl":
+                raise
+            raise MissingDependencyError(
+                f"method '{self.name}' needs {missing}: install it with pip install 'ivicl[{self.extra}]'."
+            ) from error
+        return loaded

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ivicl._shared.records import Record
 from ivicl.data import IVData
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
@@ -36,28 +37,24 @@ COMBINATIONS = {
 
 
 @dataclass(frozen=True)
-class Thresholds:
-    """Where a bounded outcome is cut, and how much each cut counts. In outcome units."""
+class Thresholds(Record):
+    """Where a bounded outcome is cut, how much each cut counts, and how the binary problems become one."""
 
-    points: np.ndarray
-    """(M,) the binary problems are 1{Y >= points[k]}."""
-    lengths: np.ndarray
-    """(M,) the length of outcome that each stands for."""
-    slack: float
+    points: tuple[float, ...]
+    """The binary problems are 1{Y >= points[k]}; empty where the outcome was randomised."""
+    lengths: tuple[float, ...]
+    """The length of outcome that each stands for."""
+    slack: float = 0.0
     """The most by which the sum of the binary effects can differ from the effect, because outcomes were rounded."""
-    shift: float
+    rounding_shift: float = 0.0
     """By how much rounding changed the observed difference in means between the arms: usually far below the slack."""
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "points": self.points.tolist(),
-            "lengths": self.lengths.tolist(),
-            "slack": self.slack,
-            "rounding_shift": self.shift,
-        }
+    combine: str = "comonotone"
+    """A key of COMBINATIONS."""
+    problems: int = 1
+    """How many binary problems there were: thresholds, or draws of a randomised outcome."""
 
 
-def choose_thresholds(data: IVData, n_thresholds: int) -> Thresholds:
+def choose_thresholds(data: IVData, n_thresholds: int, combine: str = "comonotone") -> Thresholds:
     """The values themselves when there are few of them, which is exact; else midpoints of equal steps.
 
     Beyond the smallest and the largest observed value the range has thresholds too: nobody was seen there, but an
@@ -68,14 +65,18 @@ def choose_thresholds(data: IVData, n_thresholds: int) -> Thresholds:
     ends = np.unique(np.concatenate([[low], values, [high]]))
     if len(ends) - 1 <= n_thresholds:
         # Between two neighbouring values 1{Y >= c} is the same for every c: its upper end is as good as any.
-        return Thresholds(ends[1:], np.diff(ends), 0.0, 0.0)
+        return _thresholds(ends[1:], np.diff(ends), 0.0, 0.0, combine)
     step = (high - low) / n_thresholds
     points = low + step * (np.arange(n_thresholds) + 0.5)
     rounded = low + step * np.searchsorted(points, data.y, side="right")
     gap = data.w * (rounded - data.y)
     shift = gap[data.z == 1].sum() / data.w[data.z == 1].sum() - gap[data.z == 0].sum() / data.w[data.z == 0].sum()
     # Each of the two potential outcomes moves by at most half a step.
-    return Thresholds(points, np.full(n_thresholds, step), float(step), float(shift))
+    return _thresholds(points, np.full(n_thresholds, step), float(step), float(shift), combine)
+
+
+def _thresholds(points: np.ndarray, lengths: np.ndarray, slack: float, shift: float, combine: str) -> Thresholds:
+    return Thresholds(tuple(points.tolist()), tuple(lengths.tolist()), slack, shift, combine, len(points))
 
 
 def randomised(data: IVData, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +86,7 @@ def randomised(data: IVData, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 
 
 def combine_thresholds(
-    effects: Sequence[BinnedPosterior], ends: Sequence[IdentifiedSet], lengths: np.ndarray, combine: str
+    effects: Sequence[BinnedPosterior], ends: Sequence[IdentifiedSet], lengths: Sequence[float], combine: str
 ) -> tuple[BinnedPosterior, IdentifiedSet]:
     """One posterior and one identified set, in the unit of `lengths`, from those of the thresholds.
 

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
-from ivicl.methods.base import MethodBounds, MethodOptions
-from ivicl.methods.registry import resolve
-
-RUNGS: dict[str, tuple[str, str]] = {
-    "manski": ("Manski, no instrument", "The outcome lies in its range; nothing else."),
-    "manski-iv": (
-        "Manski with the instrument",
-        "Each mean potential outcome is the same in both arms of the instrument.",
-    ),
-    "balke-pearl": (
-        "Balke-Pearl, no covariates",
-        "The instrument is independent of everybody's type, and acts through the treatment alone.",
-    ),
-    "late": (
-        "LATE: compliers only",
-        "The same, and the instrument moves nobody against its direction. Another estimand: the compliers' effect.",
-    ),
-}
-"""Method -> label, and the assumption in words; in the order shown; another method comes before LATE."""
+from ivicl.methods.base import IntervalKind, Method, MethodBounds, Request
+from ivicl.methods.registry import shipped
 
 
 @dataclass(frozen=True)
-class Rung:
+class Rung(Record):
     """One method's interval and what it rests on."""
 
     method: str
@@ -37,56 +22,110 @@ class Rung:
     lower: float
     upper: float
     estimand: str
-    sampling_error: bool
-    """The interval allows for sampling error; otherwise it is a formula applied to the sample."""
-    estimate: float | None = None
-    """The point estimate, for LATE."""
+    interval: IntervalKind
+    """How the interval is meant; "estimate" is a formula applied to the sample."""
+    estimate_lower: float | None = None
+    estimate_upper: float | None = None
+
+    @property
+    def sampling_error(self) -> bool:
+        """The interval allows for sampling error."""
+        return self.interval != "estimate"
+
+    @property
+    def estimate(self) -> float | None:
+        """The point estimate, where the two ends are one number."""
+        return self.estimate_lower if self.estimate_lower == self.estimate_upper else None
+
+    @property
+    def another_estimand(self) -> bool:
+        """It does not answer what the other rungs answer."""
+        return self.estimand != "ATE"
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"sampling_error": self.sampling_error, "estimate": self.estimate}
 
 
-def ladder(data: IVData, method: str, found: MethodBounds, options: MethodOptions) -> list[dict[str, Any]]:
-    """The rungs as dictionaries, for `BoundsResult.details['ladder']`. All but the method's own are closed formulas."""
-    names = list(RUNGS)
-    if method not in names:
-        names.insert(names.index("late"), method)
-    label, assumption = RUNGS.get(method, _own(method, found, data, options))
-    own = _rung(method, label, assumption, found)
-    rungs = [own if name == method else _classical(name, data, options) for name in names]
-    return [asdict(rung) for rung in rungs]
+@dataclass(frozen=True)
+class Ladder:
+    """The rungs, from few assumptions to many."""
+
+    rungs: tuple[Rung, ...]
+
+    def __iter__(self) -> Iterator[Rung]:
+        return iter(self.rungs)
+
+    def __len__(self) -> int:
+        return len(self.rungs)
+
+    def get(self, method: str) -> Rung | None:
+        """The rung of a method, by its name."""
+        return next((rung for rung in self.rungs if rung.method == method), None)
+
+    @property
+    def sharp(self) -> Rung | None:
+        """The last rung of the ladder that is an estimate of the same effect: the classical answer."""
+        estimates = [rung for rung in self.rungs if not rung.sampling_error and not rung.another_estimand]
+        return estimates[-1] if estimates else None
+
+    def to_dict(self) -> list[dict[str, Any]]:  # what JSON holds is the list of rungs
+        return [json_safe(rung.to_dict()) for rung in self.rungs]
+
+    @classmethod
+    def from_dict(cls, saved: list[dict[str, Any]]) -> Ladder:
+        return cls(tuple(Rung.from_dict(rung) for rung in saved))
+
+    def lines(self) -> list[str]:
+        """Lines of text for the summary."""
+        from ivicl.results.tables import interval
+
+        width = max(len(rung.label) for rung in self.rungs)
+        notes = {"estimate": "  (estimated)"}
+        return [
+            f"{rung.label:<{width}}  {interval(rung.lower, rung.upper)}{notes.get(rung.interval, '')}"
+            for rung in self.rungs
+        ]
 
 
-def _own(method: str, found: MethodBounds, data: IVData, options: MethodOptions) -> tuple[str, str]:
-    level = f"{100 * (1 - options.alpha):g} %"
-    if method == "ivicl":
-        within = "given the covariates" if data.covariates else "as for Balke-Pearl"
-        return f"Network, {level}", f"The instrument is valid {within}; with a prior, and allowing for sampling error."
-    kind = "with a prior" if found.is_credible else "allowing for sampling error"
-    return f"{method}, {level}", f"The instrument is valid; {kind}."
+def climb(data: IVData, method: Method, found: MethodBounds, request: Request) -> Ladder:
+    """The ladder of one fit. All rungs but the method's own are closed formulas."""
+    rungs = sorted((m for m in shipped().values() if m.rung is not None), key=lambda m: m.rung or 0)
+    own = _rung(method, found, request)
+    done = [own if m.name == method.name else _classical(m, data, request) for m in rungs]
+    if all(rung.method != method.name for rung in done):
+        # After what answers the same question and assumes less; other estimands stand last.
+        place = next((i for i, rung in enumerate(done) if rung.another_estimand), len(done))
+        done.insert(place, own)
+    return Ladder(tuple(done))
 
 
-def _classical(name: str, data: IVData, options: MethodOptions) -> Rung:
+def _classical(method: Method, data: IVData, request: Request) -> Rung:
     """On the outcome scaled to [0, 1], and back: amounts of 1e200 have squares that no float can hold."""
-    plain = MethodOptions(alpha=options.alpha, random_state=options.random_state)
+    plain = Request(alpha=request.alpha, random_state=request.random_state, own=method.options())
     unit = replace(data, y=data.y01, outcome_range=(0.0, 1.0))
-    rung = _rung(name, *RUNGS[name], resolve(name)(unit, plain))
+    rung = _rung(method, method.bounds(unit, plain), request)
     span = data.outcome_range[1] - data.outcome_range[0]
-    estimate = None if rung.estimate is None else span * rung.estimate
-    return replace(rung, lower=span * rung.lower, upper=span * rung.upper, estimate=estimate)
+    low, high = rung.estimate_lower, rung.estimate_upper
+    return replace(
+        rung,
+        lower=span * rung.lower,
+        upper=span * rung.upper,
+        estimate_lower=None if low is None else span * low,
+        estimate_upper=None if high is None else span * high,
+    )
 
 
-def _rung(method: str, label: str, assumption: str, found: MethodBounds) -> Rung:
-    allows = bool(found.details.get("sampling_error", True))
-    estimate = found.details.get("estimate")
-    lower, upper = min(found.lower, found.upper), max(found.lower, found.upper)
-    return Rung(method, label, assumption, lower, upper, found.estimand, allows, estimate)
-
-
-def table(rungs: list[dict[str, Any]]) -> list[str]:
-    """Lines of text for the summary."""
-    from ivicl.results.tables import interval
-
-    width = max(len(rung["label"]) for rung in rungs)
-    lines = []
-    for rung in rungs:
-        note = "" if rung["sampling_error"] else "  (estimated)"
-        lines.append(f"{rung['label']:<{width}}  {interval(rung['lower'], rung['upper'])}{note}")
-    return lines
+def _rung(method: Method, found: MethodBounds, request: Request) -> Rung:
+    on_ladder = method.rung is not None or method.interval == "estimate"
+    label = method.label if on_ladder else f"{method.label}, {100 * (1 - request.alpha):g} %"
+    return Rung(
+        method=method.name,
+        label=label,
+        assumption=method.rests_on,
+        lower=min(found.lower, found.upper),
+        upper=max(found.lower, found.upper),
+        estimand=found.estimand,
+        interval=method.interval,
+        estimate_lower=found.estimates.lower if found.estimates else None,
+        estimate_upper=found.estimates.upper if found.estimates else None,
+    )

@@ -131,9 +131,9 @@ def posterior(result: BoundsResult) -> Picture:
             axes.plot(middles, scaled, color=SECOND, linewidth=0.9, label=label)
     axes.set_ylim(-0.24 * top, 1.12 * top)
     _bar(axes, result.lower, result.upper, -0.08 * top, ACCENT, f"{100 * (1 - result.alpha):g} % interval")
-    classical = next((r for r in result.details.get("ladder", ()) if r["method"] == "balke-pearl"), None)
-    if classical and result.method != "balke-pearl":
-        _bar(axes, classical["lower"], classical["upper"], -0.17 * top, INK, "Balke-Pearl, no covariates (estimated)")
+    classical = result.ladder.sharp if result.ladder else None
+    if classical and classical.method != result.method:
+        _bar(axes, classical.lower, classical.upper, -0.17 * top, INK, f"{classical.label} (estimated)")
     axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
     axes.set_xlim(*_view(result))
     axes.set_yticks([])
@@ -165,9 +165,8 @@ def _view(result: BoundsResult) -> tuple[float, float]:
     if result.identified_set is not None:
         ends = result.identified_set
         shown += [float(ends.lower.quantile(0.002)), float(ends.upper.quantile(0.998))]
-    shown += [
-        e for r in result.details.get("ladder", ()) if r["method"] == "balke-pearl" for e in (r["lower"], r["upper"])
-    ]
+    classical = result.ladder.sharp if result.ladder else None
+    shown += [classical.lower, classical.upper] if classical else []
     margin = 0.06 * (max(shown) - min(shown)) + 0.01 * span
     return max(float(min(shown) - margin), -1.02 * span), min(float(max(shown) + margin), 1.02 * span)
 
@@ -199,28 +198,27 @@ def levels(result: BoundsResult) -> Picture:
 
 def ladder(result: BoundsResult) -> Picture:
     """The ladder of assumptions: one interval a rung."""
-    rungs = result.details.get("ladder")
-    if not rungs:
+    if result.ladder is None:
         raise InputError("this result holds no ladder; fit it with this version of ivicl.")
+    rungs = result.ladder.rungs
     figure, axes = _axes(height=0.55 + 0.42 * len(rungs))
     for place, rung in enumerate(reversed(rungs)):
-        own = rung["method"] == result.method
-        colour = SECOND if rung["estimand"] == "LATE" else ACCENT if own else INK
-        line = (0, (2, 1)) if rung["estimand"] == "LATE" else "-"
-        axes.plot(
-            [rung["lower"], rung["upper"]], [place, place], color=colour, linewidth=3.2 if own else 1.8, linestyle=line
-        )
-        for end in (rung["lower"], rung["upper"]):
+        own = rung.method == result.method
+        colour = SECOND if rung.another_estimand else ACCENT if own else INK
+        line = (0, (2, 1)) if rung.another_estimand else "-"
+        axes.plot([rung.lower, rung.upper], [place] * 2, color=colour, linewidth=3.2 if own else 1.8, linestyle=line)
+        for end in (rung.lower, rung.upper):
             axes.plot([end, end], [place - 0.16, place + 0.16], color=colour, linewidth=1.2)
-        if rung["estimate"] is not None and rung["lower"] <= rung["estimate"] <= rung["upper"]:
-            axes.plot([rung["estimate"]], [place], "o", color=colour, markersize=4)
+        if rung.estimate is not None and rung.lower <= rung.estimate <= rung.upper:
+            axes.plot([rung.estimate], [place], "o", color=colour, markersize=4)
     axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
-    axes.set_yticks(range(len(rungs)), [rung["label"] for rung in reversed(rungs)])
+    axes.set_yticks(range(len(rungs)), [rung.label for rung in reversed(rungs)])
     axes.set_ylim(-0.6, len(rungs) - 0.4)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(f"Effect ({'difference of probabilities' if result.binary else 'units of the outcome'})")
-    data = {name: [rung[name] for rung in rungs] for name in rungs[0]}
+    saved = result.ladder.to_dict()
+    data = {name: [rung[name] for rung in saved] for name in saved[0]}
     caption = (
         "What each assumption buys. The classical bounds are formulas applied to the sample and make no allowance for "
         "sampling error. LATE, dashed, is the effect among compliers: another estimand."
@@ -230,10 +228,7 @@ def ladder(result: BoundsResult) -> Picture:
 
 def compliance(result: BoundsResult) -> Picture:
     """Who was treated in each arm of the instrument."""
-    found = result.diagnostics.get("compliance")
-    if not found:
-        raise InputError("this result holds no compliance table; fit it with this version of ivicl.")
-    people = np.asarray(found["people"], dtype=float)
+    people = np.asarray(result.diagnostics.compliance.people, dtype=float)
     share = people / people.sum(1, keepdims=True)
     figure, axes = _axes(height=1.7)
     names = []

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ivicl._shared.records import Record, json_safe
+from ivicl.data.encoding import Coding
 from ivicl.errors import InputError
-from ivicl.posterior import BinnedPosterior, IdentifiedSet
-from ivicl.results import tables as result_tables
+from ivicl.methods.base import Covers, Estimates, IntervalKind, ModelInfo
+from ivicl.methods.outcomes import Thresholds
+from ivicl.posterior import BinnedPosterior, IdentifiedSet, WidthParts, width_parts
+from ivicl.results import rows, saved, tables
+from ivicl.results.diagnostics.records import Diagnostics, Finding
+from ivicl.results.ladder import Ladder
+from ivicl.results.old_keys import Details
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
-    from ivicl.posterior import WidthParts
     from ivicl.results.pictures import Picture
-
-SAVED_KIND = "ivicl-bounds"
-SAVED_SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class BoundsResult:
+class EstimandBounds(Record):
+    """What a result says of one estimand, in outcome units."""
+
+    lower: float
+    """Of the interval at the result's level."""
+    upper: float
+    estimate_lower: float | None
+    """Without allowance for sampling error; equal to estimate_upper where the estimand is a number."""
+    estimate_upper: float | None
+    assumes: tuple[str, ...]
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
+
+
+@dataclass(frozen=True)
+class BoundsResult(Record):
     """Bounds on an average effect, with everything needed to judge them.
 
     Examples:
@@ -38,6 +54,12 @@ class BoundsResult:
     alpha: float
     """1 - alpha is the credibility or confidence asked for."""
     method: str
+    label: str
+    """The method's name for readers."""
+    interval_kind: IntervalKind
+    """"credible", "confidence", or "estimate": no allowance for sampling error."""
+    assumptions: tuple[str, ...]
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
     n: int
     """People: the sum of the frequency weights."""
     n_rows: int
@@ -45,32 +67,60 @@ class BoundsResult:
     """Rows left out."""
     covariates: tuple[str, ...]
     """Names of the encoded covariates."""
+    adjusted: bool
+    """The method used them."""
     estimand: str
     """"ATE", or "LATE" for the effect among compliers."""
     outcome_range: tuple[float, float]
     binary: bool
     """The outcome takes two values: effects are differences of probabilities."""
+    diagnostics: Diagnostics
     posterior: BinnedPosterior | None = None
     """Of the effect, in outcome units. However large n is, it depends on the prior."""
     identified_set: IdentifiedSet | None = None
     """Posteriors of the two ends of the identified set; these settle on the truth as n grows."""
-    covers: str = "set"
+    covers: Covers = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    estimates: Estimates | None = None
+    """Point estimates of the ends, without allowance for sampling error."""
+    thresholds: Thresholds | None = None
+    """How an outcome that is not binary was cut."""
+    ladder: Ladder | None = None
+    """The same data under fewer and more assumptions; not in the results of `fit_many`."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What was done to the data on its way in."""
-    codings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    codings: dict[str, Coding] = field(default_factory=dict)
     """Role -> column, and which of its values became 0 and 1."""
-    model: dict[str, Any] | None = None
-    """Name and sha256 of the network, for method "ivicl"."""
+    model: ModelInfo | None = None
+    """The network behind the answer, if there is one."""
     details: dict[str, Any] = field(default_factory=dict)
     """Extras of the method."""
     version: str = __version__
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "details", Details(json_safe(self.details), self))
+
     @property
     def width(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def grade(self) -> str:
+        """ "ok", "look" or "stop": the worst that the data say about the design."""
+        return self.diagnostics.grade
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the data say about the design, each graded."""
+        return self.diagnostics.findings
+
+    @property
+    def estimands(self) -> dict[str, EstimandBounds]:
+        """Bounds by estimand."""
+        point = self.estimates
+        low, high = (point.lower, point.upper) if point else (None, None)
+        return {self.estimand: EstimandBounds(self.lower, self.upper, low, high, self.assumptions)}
 
     @property
     def prob_positive(self) -> float:
@@ -97,8 +147,6 @@ class BoundsResult:
     @property
     def width_parts(self) -> WidthParts | None:
         """How much of the width is not identified and how much is not enough data; None if the method cannot tell."""
-        from ivicl.posterior import width_parts
-
         return width_parts(self.identified_set, self.alpha) if self.identified_set else None
 
     def plot(self, kind: str = "posterior") -> Picture:
@@ -118,97 +166,42 @@ class BoundsResult:
 
     def summary(self) -> str:
         """A table for a reader: what was asked, of whom, the answer, and what to beware of."""
-        return result_tables.summary(self)
+        return tables.summary(self)
 
     def __str__(self) -> str:
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the schema of the command line's JSON."""
-        return {
-            "lower": self.lower,
-            "upper": self.upper,
-            "alpha": self.alpha,
-            "method": self.method,
-            "n": self.n,
-            "n_rows": self.n_rows,
-            "n_dropped": self.n_dropped,
-            "covariates": list(self.covariates),
-            "estimand": self.estimand,
-            "outcome_range": list(self.outcome_range),
-            "binary": self.binary,
-            "posterior": self.posterior.to_dict() if self.posterior else None,
-            "identified_set": self.identified_set.to_dict() if self.identified_set else None,
-            "covers": self.covers,
-            "diagnostics": self.diagnostics,
-            "warnings": list(self.warnings),
-            "notes": list(self.notes),
-            "codings": self.codings,
-            "model": self.model,
-            "details": self.details,
-            "version": self.version,
-        }
+        return super().to_dict() | {"grade": self.grade, "estimands": json_safe(self.estimands)}
 
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> BoundsResult:
-        fields = {name: saved[name] for name in cls.__dataclass_fields__}
-        posterior, ends = fields["posterior"], fields["identified_set"]
-        fields |= {
-            "covariates": tuple(fields["covariates"]),
-            "outcome_range": tuple(fields["outcome_range"]),
-            "warnings": tuple(fields["warnings"]),
-            "notes": tuple(fields["notes"]),
-            "posterior": BinnedPosterior.from_dict(posterior) if posterior else None,
-            "identified_set": IdentifiedSet.from_dict(ends) if ends else None,
-        }
-        return cls(**fields)
+    def row(self) -> dict[str, Any]:
+        """One flat row, with the columns of `ivicl.results.rows.COLUMNS`."""
+        return rows.row(self)
 
     def to_json(self, indent: int | None = None) -> str:
-        return json.dumps(json_safe(self.to_dict()), indent=indent, allow_nan=False)
+        """Everything, in the schema `ivicl/results/schema.json`."""
+        return json.dumps(saved.stamped(self.to_dict()), indent=indent, allow_nan=False)
 
     def to_frame(self) -> Any:
-        """One row as a polars frame."""
-        import polars as pl
-
-        return pl.DataFrame([result_tables.row(self)])
+        """One row as a polars frame, with the columns of `fit_many`."""
+        return rows.frame_of([self.row()])
 
     def to_latex(self) -> str:
-        return result_tables.latex(self)
+        return tables.latex(self)
 
     def to_markdown(self) -> str:
-        return result_tables.markdown(self)
+        return tables.markdown(self)
 
     def save(self, path: str | Path) -> None:
         """Write the result as JSON, stamped with its kind, schema and version; `BoundsResult.load` reads it back."""
-        stamped = {"kind": SAVED_KIND, "schema": SAVED_SCHEMA} | json_safe(self.to_dict())
-        Path(path).write_text(json.dumps(stamped, allow_nan=False) + "\n", encoding="utf-8")
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> BoundsResult:
+        """A saved result, of this version's schema or an older one's."""
+        content = saved.read(path)
         try:
-            saved = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise InputError(f"'{path}' is not a saved result: it is not JSON.") from error
-        if not isinstance(saved, dict) or saved.get("kind") != SAVED_KIND:
-            raise InputError(f"'{path}' is not a saved result of ivicl.")
-        if saved.get("schema") != SAVED_SCHEMA:
-            raise InputError(f"'{path}' has schema {saved.get('schema')}, but this version reads {SAVED_SCHEMA}.")
-        try:
-            return cls.from_dict(saved)
-        except (KeyError, TypeError, ValueError) as error:
+            return cls.from_dict(content)
+        except (KeyError, TypeError, ValueError, StopIteration) as error:
             raise InputError(f"'{path}' is damaged: {error}.") from error
-
-
-def json_safe(value: Any) -> Any:
-    """The same structure with numpy scalars and arrays as plain values, and what is not finite as null."""
-    if isinstance(value, dict):
-        return {str(k): json_safe(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_safe(v) for v in value]
-    if hasattr(value, "tolist"):
-        return json_safe(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

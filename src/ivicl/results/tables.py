@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
@@ -29,34 +29,10 @@ def interval(lower: float, upper: float) -> str:
 
 def level(result: BoundsResult) -> str:
     """What kind of interval it is, in a few words."""
-    if result.is_credible:
-        what = " for the set" if result.covers == "set" else ""
-        return f"{100 * (1 - result.alpha):g} % credible{what}"
-    if result.details.get("sampling_error", True):
-        return f"{100 * (1 - result.alpha):g} % confidence"
-    return "estimated bounds"
-
-
-def row(result: BoundsResult) -> dict[str, Any]:
-    """The result as one flat row."""
-    stage = result.diagnostics.get("first_stage", {})
-    posterior = result.posterior
-    return {
-        "method": result.method,
-        "estimand": result.estimand,
-        "lower": result.lower,
-        "upper": result.upper,
-        "width": result.width,
-        "alpha": result.alpha,
-        "posterior_median": float(posterior.quantile(0.5)) if posterior else None,
-        "prob_positive": posterior.prob_positive if posterior else None,
-        "n": result.n,
-        "n_dropped": result.n_dropped,
-        "first_stage": stage.get("difference"),
-        "covariates": ",".join(result.covariates),
-        "warnings": " | ".join(result.warnings),
-        "version": result.version,
-    }
+    if result.interval_kind == "estimate":
+        return "estimated bounds"
+    what = " for the set" if result.covers == "set" else ""
+    return f"{100 * (1 - result.alpha):g} % {result.interval_kind}{what}"
 
 
 def pairs(result: BoundsResult) -> list[tuple[str, str]]:
@@ -65,26 +41,21 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     lines = [
         ("Estimand", ESTIMANDS.get(result.estimand, result.estimand)),
         ("Scale", f"{unit}; outcome between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}"),
-        ("Method", result.method + (f" (model {result.model['name']})" if result.model else "")),
+        ("Method", result.method + (f" (model {result.model.name})" if result.model else "")),
         ("People", f"{result.n:,}" + (f" in {result.n_rows:,} rows" if result.n_rows != result.n else "")),
         ("Rows dropped", f"{result.n_dropped:,}"),
         ("Covariates", ", ".join(result.covariates) or "none"),
     ]
-    stage = result.diagnostics.get("first_stage")
-    if stage:
-        strength = "" if stage["f"] is None else f", F = {stage['f']:,.1f}"
-        shares = f"{100 * stage['treated_if_z1']:.1f} % - {100 * stage['treated_if_z0']:.1f} %"
-        lines.append(("First stage", f"{stage['difference']:.4f} (treated {shares}){strength}"))
-    inequalities = result.diagnostics.get("inequalities")
-    if inequalities:
-        worst = min(inequalities, key=lambda i: i["p_value"])
-        verdict = f"violated in the sample, p = {worst['p_value']:.3g}" if worst["violated"] else "hold in the sample"
-        lines.append(("IV inequalities", verdict))
+    stage, worst = result.diagnostics.first_stage, result.diagnostics.worst_inequality
+    strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
+    shares = f"{100 * stage.treated_if_z1:.1f} % - {100 * stage.treated_if_z0:.1f} %"
+    lines.append(("First stage", f"{stage.difference:.4f} (treated {shares}){strength}"))
+    verdict = f"violated in the sample, p = {worst.p_value:.3g}" if worst.violated else "hold in the sample"
+    lines.append(("IV inequalities", verdict))
     lines.append(
         ("Interval", f"{interval(result.lower, result.upper)}  ({level(result)}, width {number(result.width)})")
     )
-    if "estimate" in result.details:
-        lines.append(("Estimate", f"{number(result.details['estimate'])} (s.e. {number(result.details['se'])})"))
+    lines += _estimate_lines(result)
     if result.posterior is not None:
         lines.append(("Median", f"{number(float(result.posterior.quantile(0.5)))} (depends on the prior)"))
         lines.append(("P(effect > 0)", f"{result.posterior.prob_positive:.3f} (depends on the prior)"))
@@ -102,15 +73,27 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
                     f"{number(parts.not_identified)} not identified + {number(parts.not_enough_data)} not enough data",
                 )
             )
-    cuts = result.details.get("thresholds")
-    if cuts and not result.binary:
-        lines.append(
-            (
-                "Thresholds",
-                f"{len(cuts['points'])}, {result.details['combine']}; rounding slack {number(cuts['slack'])}",
-            )
-        )
+    cuts = result.thresholds
+    if cuts is not None:
+        lines.append(("Thresholds", f"{cuts.problems}, {cuts.combine}; rounding slack {number(cuts.slack)}"))
     return lines
+
+
+def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:
+    """Point estimates, where they are not the interval itself and not said as an identified set."""
+    point = result.estimates
+    if point is None or result.identified_set is not None or result.interval_kind == "estimate":
+        return []
+    if point.lower == point.upper:
+        return [
+            ("Estimate", number(point.lower) + ("" if point.se_lower is None else f" (s.e. {number(point.se_lower)})"))
+        ]
+    errors = (
+        ""
+        if point.se_lower is None or point.se_upper is None
+        else (f"  (s.e. of its ends {number(point.se_lower)} and {number(point.se_upper)})")
+    )
+    return [("Estimate", interval(point.lower, point.upper) + errors)]
 
 
 def summary(result: BoundsResult) -> str:
@@ -122,11 +105,9 @@ def summary(result: BoundsResult) -> str:
         text += textwrap.wrap(
             value, WIDTH, initial_indent=f"{name:<{label_width}}", subsequent_indent=" " * label_width
         ) or [name]
-    if "ladder" in result.details:
-        from ivicl.results.ladder import table
-
-        text += ["-" * WIDTH, "What each assumption buys", *("  " + line for line in table(result.details["ladder"]))]
-    findings = [f"[{f['grade']}] {f['sentence']}" for f in result.diagnostics.get("findings", ()) if f["grade"] != "ok"]
+    if result.ladder is not None:
+        text += ["-" * WIDTH, "What each assumption buys", *("  " + line for line in result.ladder.lines())]
+    findings = [f"[{finding.grade}] {finding.text}" for finding in result.diagnostics.worth_reading]
     for heading, sentences in (("Design", findings), ("Warnings", result.warnings), ("Data", result.notes)):
         if sentences:
             text += ["-" * WIDTH, heading]

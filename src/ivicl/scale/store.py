@@ -10,12 +10,15 @@ import hashlib
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ivicl._shared.records import json_safe
 from ivicl.errors import InputError
-from ivicl.results.result import json_safe
-from ivicl.scale.many import Studies, to_frame
+from ivicl.methods.registry import resolve
+from ivicl.results.rows import frame_of
+from ivicl.scale.many import Studies
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 KINDS = (".parquet", ".csv", ".jsonl")
 
 
-def describe(estimator: IVBounds, arguments: dict[str, Any], studies: Studies) -> dict[str, Any]:
+def describe(estimator: IVBounds, studies: Studies) -> dict[str, Any]:
     """What must be the same for rows of two runs to belong together."""
     digest = hashlib.sha256()
     for name in sorted(studies.columns):
@@ -32,14 +35,12 @@ def describe(estimator: IVBounds, arguments: dict[str, Any], studies: Studies) -
         digest.update(name.encode())
         digest.update(values.tobytes() if values.dtype != object else "\x1f".join(map(str, values)).encode())
     digest.update(repr(studies.keys).encode())
-    settings = {"version": __version__, "method": estimator.method, "alpha": estimator.alpha}
-    settings |= {"combine": estimator.combine, "n_thresholds": estimator.n_thresholds, "seed": estimator.random_state}
-    settings |= {f"option {name}": str(value) for name, value in estimator.method_options.items()}
-    settings |= {f"argument {name}": value for name, value in arguments.items()}
-    if estimator.method == "ivicl":
-        from ivicl.methods.pretrained.method import model_of
-
-        settings["model"] = model_of(estimator.checked_options()).sha256
+    request, method = estimator.request(), resolve(estimator.method)
+    settings = {"version": __version__, "method": method.name} | method.stamps(request)
+    settings |= {name: value for name, value in asdict(request).items() if name not in ("progress", "own")}
+    settings |= {f"option {name}": str(value) for name, value in asdict(request.own).items()}
+    settings |= {f"argument {name}": value for name, value in studies.roles.to_dict().items()}
+    settings["argument by"] = studies.by
     described: dict[str, Any] = json_safe(settings | {"data": digest.hexdigest(), "studies": len(studies)})
     return described
 
@@ -118,7 +119,7 @@ class Store:
         if self.to_stdout:
             return self.failed
         rows = [self.done[study] for study in sorted(self.done)]
-        frame = to_frame(rows, by)
+        frame = frame_of(rows, by)
         fresh = self.output.with_name(self.output.name + ".new")
         if self.output.suffix == ".parquet":
             frame.write_parquet(fresh)

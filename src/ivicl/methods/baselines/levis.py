@@ -7,26 +7,60 @@ but overshoots by up to log(8)/s; the bounds are moved outward by that much unle
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from dataclasses import dataclass
 
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.methods.base import MethodBounds, MethodOptions
-from ivicl.methods.baselines.one_step import one_step_bounds
-from ivicl.methods.baselines.scores import N_TERMS, default_sharpness
+from ivicl.methods.base import Method, MethodBounds, Request
+from ivicl.methods.baselines.parts.options import OneStepOptions
 
-OWN_OPTIONS = {"form": "margin", "interval": "imbens-manski", "sharpness": None, "corrected": True}
+FORMS = ("margin", "smooth")
 
 
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Options: form (margin, smooth), interval (imbens-manski, z), sharpness s, corrected, and NuisanceConfig's."""
-    form = options.extra.get("form", "margin")
-    if form not in ("margin", "smooth"):
-        raise InputError(f'form is "{form}"; it must be "margin" or "smooth".')
-    if form == "margin":
-        return one_step_bounds(data, options, "levis", OWN_OPTIONS, "margin", None)
-    sharpness = float(options.extra.get("sharpness") or default_sharpness(data.n))
-    if not sharpness > 0.0:
-        raise InputError(f"sharpness is {sharpness}; it must be positive.")
-    correction = np.log(N_TERMS) / sharpness if options.extra.get("corrected", True) else 0.0
-    return one_step_bounds(data, options, "levis", OWN_OPTIONS, "logsumexp", sharpness, float(correction))
+@dataclass(frozen=True)
+class LevisOptions(OneStepOptions):
+    """Form of the estimator, and how its nuisances are fitted."""
+
+    form: str = "margin"
+    """"margin" takes the largest term at each x, "smooth" log-sum-exp of all."""
+    sharpness: float | None = None
+    """s of the smooth form; n^(1/4) log n when None."""
+    corrected: bool = True
+    """Move the smooth form's bounds outward by log(8)/s, the most by which they can be too narrow."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.form not in FORMS:
+            raise InputError(f'form is "{self.form}"; it must be "margin" or "smooth".')
+        if self.sharpness is not None and not self.sharpness > 0.0:
+            raise InputError(f"sharpness is {self.sharpness}; it must be positive.")
+
+
+def bounds(data: IVData, request: Request) -> MethodBounds:
+    from ivicl.methods.baselines.parts.one_step import one_step_bounds
+    from ivicl.methods.baselines.parts.scores import N_TERMS, default_sharpness
+
+    own: LevisOptions = request.own
+    if own.form == "margin":
+        return one_step_bounds(data, request, "margin", None)
+    sharpness = float(own.sharpness or default_sharpness(data.n))
+    correction = math.log(N_TERMS) / sharpness if own.corrected else 0.0
+    return one_step_bounds(data, request, "logsumexp", sharpness, correction)
+
+
+METHOD = Method(
+    name="levis",
+    label="Levis et al.",
+    load=bounds,
+    interval="confidence",
+    summary="efficient one-step bounds, following Levis et al. (2025)",
+    rests_on="The instrument is valid given the covariates; large samples.",
+    covers=("effect", "set"),
+    uses_covariates=True,
+    options=LevisOptions,
+    extra="baselines",
+    colour="#2a9d8f",
+    paper_name="Levis et al.",
+    paper_alpha=0.05,
+)

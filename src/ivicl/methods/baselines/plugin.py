@@ -6,46 +6,19 @@ of noisy terms pulls both bounds inward.
 
 from __future__ import annotations
 
-import time
+from ivicl.methods.base import Method
+from ivicl.methods.baselines.parts.options import NuisanceOptions
 
-import numpy as np
-
-from ivicl.data import IVData
-from ivicl.methods.base import MethodBounds, MethodOptions
-from ivicl.methods.baselines.one_step import fit_nuisances
-from ivicl.methods.classical.balke_pearl import terms
-
-
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Point estimates of the covariate-adjusted bounds; options: see NuisanceConfig."""
-    started = time.perf_counter()
-    nuisances, levels = fit_nuisances(data, options, "plugin")
-    share = nuisances.weight / nuisances.weight.sum()
-    low = high = crossed = 0.0
-    for j, step in enumerate(levels.steps, start=1):
-        lower_terms, upper_terms = terms(nuisances.binary_law(j))
-        lower, upper = lower_terms.max(-1), upper_terms.min(-1)
-        low += float(step * (share @ lower))
-        high += float(step * (share @ upper))
-        crossed = max(crossed, float(share @ (lower > upper + 1e-12)))
-    warnings = [*levels.notes, "the plug-in gives point estimates of the bounds, without allowance for sampling error."]
-    if low > high:
-        warnings.append(
-            f"the estimated lower bound {low:.4f} exceeds the upper bound {high:.4f}: the data contradict the "
-            "instrument's assumptions, or the nuisances are poor; the interval spans both."
-        )
-    span = float(levels.steps.sum())
-    details = {
-        "estimated_bounds": [low, high],
-        "crossed_share": crossed,
-        "thresholds": len(levels.steps),
-        "slack": levels.slack,
-        "nuisance": nuisances.details,
-        "seconds": time.perf_counter() - started,
-    }
-    return MethodBounds(
-        lower=float(np.clip(min(low, high), -span, span)),
-        upper=float(np.clip(max(low, high), -span, span)),
-        warnings=tuple(warnings),
-        details=details,
-    )
+METHOD = Method(
+    name="plugin",
+    label="Plug-in",
+    load="ivicl.methods.baselines.parts.plugin:bounds",
+    interval="estimate",
+    summary="Balke-Pearl at a classifier's estimate of the law given the covariates, averaged",
+    rests_on="The instrument is valid given the covariates.",
+    uses_covariates=True,
+    options=NuisanceOptions,
+    extra="baselines",
+    colour="#785ef0",
+    paper_name="Plug-in",
+)

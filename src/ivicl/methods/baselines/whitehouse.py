@@ -7,22 +7,49 @@ beta grows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.methods.base import MethodBounds, MethodOptions
-from ivicl.methods.baselines.one_step import one_step_bounds
-from ivicl.methods.baselines.scores import SOFTMAX_GAP, default_sharpness
-
-OWN_OPTIONS = {"beta": None, "interval": "imbens-manski"}
+from ivicl.methods.base import Method, MethodBounds, Request
+from ivicl.methods.baselines.parts.options import OneStepOptions
 
 
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """Options: beta (default n^(1/4) log n), interval ("imbens-manski", "z"), and NuisanceConfig's."""
-    given = options.extra.get("beta")
+@dataclass(frozen=True)
+class WhitehouseOptions(OneStepOptions):
+    """How sharp the softmax is, and how the nuisances are fitted."""
+
+    beta: float | None = None
+    """n^(1/4) log n when None."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta is not None and not self.beta > 0.0:
+            raise InputError(f"beta is {self.beta}; it must be positive.")
+
+
+def bounds(data: IVData, request: Request) -> MethodBounds:
+    from ivicl.methods.baselines.parts.one_step import one_step_bounds
+    from ivicl.methods.baselines.parts.scores import SOFTMAX_GAP, default_sharpness
+
+    given = request.own.beta
     beta = default_sharpness(data.n) if given is None else float(given)
-    if not beta > 0.0:
-        raise InputError(f"beta is {beta}; it must be positive.")
     largest_gap = SOFTMAX_GAP / beta * (data.outcome_range[1] - data.outcome_range[0])
-    return one_step_bounds(
-        data, options, "whitehouse", OWN_OPTIONS, "softmax", beta, extra_details={"largest_smoothing_gap": largest_gap}
-    )
+    return one_step_bounds(data, request, "softmax", beta, extra_details={"largest_smoothing_gap": largest_gap})
+
+
+METHOD = Method(
+    name="whitehouse",
+    label="Whitehouse et al.",
+    load=bounds,
+    interval="confidence",
+    summary="softmax-smoothed one-step bounds, following Whitehouse et al. (2025)",
+    rests_on="The instrument is valid given the covariates; large samples.",
+    covers=("effect", "set"),
+    uses_covariates=True,
+    options=WhitehouseOptions,
+    extra="baselines",
+    colour="#8d6e63",
+    paper_name="Whitehouse et al.",
+    paper_alpha=0.05,
+)

@@ -6,14 +6,14 @@ each Y(t) by itself; terms 5-8 need the joint form, which is the one assumed her
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.identification.inequalities import check, excess, law_of, nearest_law, warning_of
-from ivicl.methods.base import NO_SAMPLING_ERROR, MethodBounds, MethodOptions
+from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
 
 # The terms are linear in the law. Each string lists the signed probabilities p_yt.z of one term of the paper's
 # appendix, with its constant and in its order.
@@ -98,18 +98,25 @@ def outcome_ends(data: IVData) -> tuple[float, float, int]:
     return float(lengths @ lower), float(lengths @ upper), repaired
 
 
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """`method="balke-pearl"`. With within="covariates", inside each stratum of the covariates, then averaged.
+@dataclass(frozen=True)
+class BalkePearlOptions:
+    """Where the formula is applied."""
 
-    Strata with an empty arm say nothing, and count with the whole possible range.
-    """
-    extra = options.take_extra("balke-pearl", within=None)
-    if extra["within"] not in (None, "covariates"):
-        raise InputError(f"within must be None or 'covariates', but is {extra['within']!r}.")
+    within: str | None = None
+    """"covariates": inside each stratum of the covariates, then averaged."""
+
+    def __post_init__(self) -> None:
+        if self.within not in (None, "covariates"):
+            raise InputError(f"within must be None or 'covariates', but is {self.within!r}.")
+
+
+def bounds(data: IVData, request: Request) -> MethodBounds:
+    """`method="balke-pearl"`. Strata with an empty arm say nothing, and count with the whole possible range."""
+    own: BalkePearlOptions = request.own
     span = data.outcome_range[1] - data.outcome_range[0]
     warnings = [NO_SAMPLING_ERROR]
-    details: dict[str, object] = {"sampling_error": False}
-    if extra["within"] is None:
+    details: dict[str, object] = {}
+    if own.within is None:
         lower, upper, repaired = outcome_ends(data)
         if data.covariates:
             warnings.append("covariates were not used; within='covariates' bounds the effect inside each stratum.")
@@ -134,7 +141,15 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
         reason = violated or "inside some strata or at some thresholds the sample violates an instrumental inequality"
         warnings.append(reason + "; the bounds are those of the most likely law that satisfies it.")
     details["repaired_laws"] = repaired
-    return MethodBounds(max(lower, -span), min(upper, span), warnings=tuple(warnings), details=details)
+    estimates = Estimates(max(lower, -span), min(upper, span))
+    return MethodBounds(
+        estimates.lower,
+        estimates.upper,
+        estimates=estimates,
+        adjusted=own.within is not None,
+        warnings=tuple(warnings),
+        details=details,
+    )
 
 
 def _strata(data: IVData) -> list[IVData]:
@@ -146,3 +161,17 @@ def _strata(data: IVData) -> list[IVData]:
 
 def _both_arms(data: IVData) -> bool:
     return bool((data.z == 0).any() and (data.z == 1).any())
+
+
+METHOD = Method(
+    name="balke-pearl",
+    label="Balke-Pearl, no covariates",
+    load=bounds,
+    interval="estimate",
+    summary="sharp bounds for binary outcomes, closed form; by thresholds for other outcomes; "
+    '`within="covariates"` for strata',
+    rests_on="The instrument is independent of everybody's type, and acts through the treatment alone.",
+    options=BalkePearlOptions,
+    rung=2,
+    colour="#648fff",
+)

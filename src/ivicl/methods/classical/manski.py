@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ivicl.data import IVData
-from ivicl.methods.base import NO_SAMPLING_ERROR, MethodBounds, MethodOptions
+from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
 
 
 def arm_means(data: IVData) -> tuple[np.ndarray, np.ndarray]:
@@ -17,21 +17,20 @@ def arm_means(data: IVData) -> tuple[np.ndarray, np.ndarray]:
     return totals / arms, people / arms
 
 
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
+def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="manski"`: the natural bounds, which use no instrument; their width is the outcome's range."""
-    options.take_extra("manski")
     low, high = data.outcome_range
     treated, untreated = data.w * (data.t == 1), data.w * (data.t == 0)
     share = treated.sum() / data.n
     seen_1, seen_0 = treated @ data.y / data.n, untreated @ data.y / data.n
     lower = seen_1 + (1 - share) * low - seen_0 - share * high
     upper = seen_1 + (1 - share) * high - seen_0 - share * low
-    return MethodBounds(float(lower), float(upper), warnings=(NO_SAMPLING_ERROR,), details={"sampling_error": False})
+    estimates = Estimates(float(lower), float(upper))
+    return MethodBounds(estimates.lower, estimates.upper, estimates=estimates, warnings=(NO_SAMPLING_ERROR,))
 
 
-def bounds_iv(data: IVData, options: MethodOptions) -> MethodBounds:
+def bounds_iv(data: IVData, request: Request) -> MethodBounds:
     """`method="manski-iv"`: Y(0) and Y(1) are each mean independent of the instrument."""
-    options.take_extra("manski-iv")
     low, high = data.outcome_range
     means, shares = arm_means(data)
     ends = []
@@ -49,9 +48,37 @@ def bounds_iv(data: IVData, options: MethodOptions) -> MethodBounds:
             "that do not meet; the middle of the gap was taken."
         )
     (least_0, most_0), (least_1, most_1) = ends
+    lower, upper = least_1 - most_0, most_1 - least_0
     return MethodBounds(
-        least_1 - most_0,
-        most_1 - least_0,
+        lower,
+        upper,
+        estimates=Estimates(lower, upper),
         warnings=tuple(warnings),
-        details={"sampling_error": False, "mean_if_untreated": ends[0], "mean_if_treated": ends[1]},
+        details={"mean_if_untreated": ends[0], "mean_if_treated": ends[1]},
     )
+
+
+METHODS = (
+    Method(
+        name="manski",
+        label="Manski, no instrument",
+        load=bounds,
+        interval="estimate",
+        summary="bounds from the outcome's range alone",
+        rests_on="The outcome lies in its range; nothing else.",
+        assumptions=("no-interference", "bounded"),
+        rung=0,
+        colour="#495057",
+    ),
+    Method(
+        name="manski-iv",
+        label="Manski with the instrument",
+        load=bounds_iv,
+        interval="estimate",
+        summary="bounds from the outcome's range and mean independence of the instrument",
+        rests_on="Each mean potential outcome is the same in both arms of the instrument.",
+        assumptions=("mean-independent", "exclusion", "no-interference", "bounded"),
+        rung=1,
+        colour="#0b7285",
+    ),
+)

@@ -9,23 +9,21 @@ import numpy as np
 
 from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
-from ivicl.methods.base import MethodOptions
+from ivicl.methods.base import Request
 from ivicl.methods.outcomes import Thresholds, choose_thresholds, randomised
 from ivicl.methods.pretrained.batching import Table
 
 
-def binary_tables(
-    data: IVData, options: MethodOptions, rng: np.random.Generator
-) -> tuple[list[Table], Thresholds | None]:
+def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds | None]:
     """One table for a binary outcome; one a threshold, or one a draw, for another. `data` has its equal rows merged."""
     if data.binary:
-        one = Thresholds(np.ones(1), np.ones(1), 0.0, 0.0)
-        return [Table(data.x, data.z, data.t, data.y, data.w)], one
+        return [Table(data.x, data.z, data.t, data.y, data.w)], None
     layout = _Layout.of(data)
-    if options.combine == "randomised":
-        draws = [randomised(data, rng) for _ in range(options.n_thresholds)]
-        return [layout.table(data, ones) for _, ones in draws], None
-    thresholds = choose_thresholds(data, options.n_thresholds)
+    if request.combine == "randomised":
+        draws = [randomised(data, rng) for _ in range(request.n_thresholds)]
+        tables = [layout.table(data, ones) for _, ones in draws]
+        return tables, Thresholds((), (), combine=request.combine, problems=len(tables))
+    thresholds = choose_thresholds(data, request.n_thresholds, request.combine)
     return [layout.table(data, data.w * (data.y >= c)) for c in thresholds.points], thresholds
 
 

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from ivicl.results.diagnostics.findings import diagnose
+from ivicl.results.diagnostics.records import Diagnostics, Finding, FirstStage
 
-__all__ = ["diagnose"]
+__all__ = ["Diagnostics", "Finding", "FirstStage", "diagnose"]

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ivicl._shared.scaling import standardise
 from ivicl._shared.special import chi_squared_tail, expit
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
+from ivicl.results.diagnostics.records import Balance, Positivity
 
 MOST_ROWS = 50_000
 """Rows that the learner of P(Z=1 | X) sees; more would cost seconds and change nothing that is reported."""
 
 
-def positivity(data: IVData) -> dict[str, Any] | None:
+def positivity(data: IVData) -> Positivity | None:
     """The range of P(Z=1 | X), by logistic regression with a ridge; None without covariates that vary."""
     x, z, w = _standardised_rows(data)
     if not x.shape[1]:
         return None
     chance = logistic_ridge(x, z, w, penalty=float(x.shape[1]))
     low, high = weighted_quantile(chance, w, np.array([0.01, 0.99]))
-    return {
-        "range": [float(chance.min()), float(chance.max())],
-        "central_98_percent": [float(low), float(high)],
-        "share_z1": float(data.w @ data.z / data.w.sum()),
-    }
+    return Positivity(
+        range=(float(chance.min()), float(chance.max())),
+        central_98_percent=(float(low), float(high)),
+        share_z1=float(data.w @ data.z / data.w.sum()),
+    )
 
 
-def balance(data: IVData) -> dict[str, Any] | None:
+def balance(data: IVData) -> Balance | None:
     """Standardised differences in means of the covariates between the arms, and one test of all of them together."""
     x, z, w = _standardised_rows(data)
     if not x.shape[1]:
@@ -49,12 +48,12 @@ def balance(data: IVData) -> dict[str, Any] | None:
     )
     size = np.clip(size, -99.0, 99.0)
     largest = int(np.abs(size).argmax())
-    return {
-        "standardised_differences": {name: float(s) for name, s in zip(names, size, strict=True)},
-        "largest": float(abs(size[largest])),
-        "largest_column": names[largest],
-        "p_value": _omnibus(x, z, w),
-    }
+    return Balance(
+        standardised_differences={name: float(s) for name, s in zip(names, size, strict=True)},
+        largest=float(abs(size[largest])),
+        largest_column=names[largest],
+        p_value=_omnibus(x, z, w),
+    )
 
 
 def _omnibus(x: np.ndarray, z: np.ndarray, w: np.ndarray) -> float:

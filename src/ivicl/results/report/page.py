@@ -6,7 +6,7 @@ import html
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ivicl._shared.numbers import rounded_interval
 from ivicl.errors import InputError
@@ -50,7 +50,7 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
         assumptions=_assumptions(result),
         diagnostics=_diagnostics(result),
         posterior=_figure(result, "posterior", 2) if result.posterior is not None else "",
-        ladder=_figure(result, "ladder", 3) if "ladder" in result.details else "",
+        ladder=_figure(result, "ladder", 3) if result.ladder is not None else "",
         ladder_table=_ladder_table(result),
         levels=_figure(result, "levels", 4) if result.is_credible else "",
         warnings=_list("Warnings", result.warnings),
@@ -61,23 +61,20 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
 
 
 def citation(result: BoundsResult) -> str:
-    model = f" Model {result.model['name']}, sha256 {result.model['sha256']}." if result.model else ""
+    model = f" Model {result.model.name}, sha256 {result.model.sha256}." if result.model else ""
     return (
         f"ivicl, version {result.version}: bounds on average treatment effects from instrumental-variable data.{model}"
     )
 
 
 def _column(result: BoundsResult, role: str, default: str) -> str:
-    return str(result.codings.get(role, {}).get("column", default))
+    return result.codings[role].column if role in result.codings else default
 
 
 def _key_figures(result: BoundsResult) -> str:
     figures = [("Interval", rounded_interval(result.lower, result.upper)), ("People", f"{result.n:,}")]
-    stage = result.diagnostics.get("first_stage")
-    if stage:
-        figures.append(("First stage", f"{100 * stage['difference']:.1f} points"))
-    if "grade" in result.diagnostics:
-        figures.append(("Design", {"ok": "no objection", "look": "look", "stop": "stop"}[result.diagnostics["grade"]]))
+    figures.append(("First stage", f"{100 * result.diagnostics.first_stage.difference:.1f} points"))
+    figures.append(("Design", "no objection" if result.grade == "ok" else result.grade))
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures)
     return f'<dl class="key">{cells}</dl>'
 
@@ -118,29 +115,27 @@ def _assumptions(result: BoundsResult) -> str:
 
 
 def _diagnostics(result: BoundsResult) -> str:
-    findings: list[dict[str, Any]] = result.diagnostics.get("findings", [])
     rows = "".join(
-        f'<tr><td><span class="grade {f["grade"]}">{f["grade"]}</span></td><th>{escape(f["name"].capitalize())}</th>'
-        f"<td>{escape(f['sentence'])}</td></tr>"
-        for f in findings
+        f'<tr><td><span class="grade {f.grade}">{f.grade}</span></td><th>{escape(f.name.capitalize())}</th>'
+        f"<td>{escape(f.text)}</td></tr>"
+        for f in result.findings
     )
     return f'<table class="findings">{rows}</table>'
 
 
 def _ladder_table(result: BoundsResult) -> str:
-    rungs: list[dict[str, Any]] = result.details.get("ladder", [])
-    if not rungs:
+    if result.ladder is None:
         return ""
     rows = "".join(
-        f"<tr{' class=own' if r['method'] == result.method else ''}><th>{escape(r['label'])}</th>"
-        f"<td>{escape(r['assumption'])}</td>"
-        f"<td class=number>{escape(rounded_interval(r['lower'], r['upper']))}</td></tr>"
-        for r in rungs
+        f"<tr{' class=own' if rung.method == result.method else ''}><th>{escape(rung.label)}</th>"
+        f"<td>{escape(rung.assumption)}</td>"
+        f"<td class=number>{escape(rounded_interval(rung.lower, rung.upper))}</td></tr>"
+        for rung in result.ladder
     )
     head = "<tr><th></th><th>What it assumes</th><th>Interval</th></tr>"
     return f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def _stamp(result: BoundsResult) -> str:
-    model = f" · model {result.model['name']} · sha256 <code>{result.model['sha256']}</code>" if result.model else ""
+    model = f" · model {result.model.name} · sha256 <code>{result.model.sha256}</code>" if result.model else ""
     return f"ivicl {escape(result.version)}{model}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ivicl._shared.numbers import rounded, rounded_interval
+from ivicl.methods.assumptions import ASSUMPTIONS, denials
 from ivicl.methods.outcomes import COMBINATIONS
 from ivicl.results.tables import level
 
@@ -18,8 +19,7 @@ ESTIMAND = {
 
 
 def name_of(result: BoundsResult, role: str) -> str:
-    column = result.codings.get(role, {}).get("column")
-    return f"the {role} '{column}'" if column else f"the {role}"
+    return f"the {role} '{result.codings[role].column}'" if role in result.codings else f"the {role}"
 
 
 def question_sentence(result: BoundsResult) -> str:
@@ -51,15 +51,14 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     for role in ("instrument", "treatment", "outcome"):
         coding = result.codings.get(role)
         if coding:
-            values = f": {coding['one']} is 1, {coding['zero']} is 0" if "one" in coding else ""
-            rows.append((role.capitalize(), f"{coding['column']}{values}"))
+            values = f": {coding.one} is 1, {coding.zero} is 0" if coding.one is not None else ""
+            rows.append((role.capitalize(), f"{coding.column}{values}"))
     if not result.binary:
         low, high = result.outcome_range
         rows.append(("Outcome's range", f"{low:g} to {high:g}"))
     rows.append(("People", f"{result.n:,}" + (f" in {result.n_rows:,} rows" if result.n != result.n_rows else "")))
-    stage = result.diagnostics.get("first_stage")
-    if stage:
-        rows.append(("Arms", f"{stage['n_z0']:,} with Z = 0, {stage['n_z1']:,} with Z = 1"))
+    stage = result.diagnostics.first_stage
+    rows.append(("Arms", f"{stage.n_z0:,} with Z = 0, {stage.n_z1:,} with Z = 1"))
     rows.append(("Rows dropped", f"{result.n_dropped:,}"))
     rows.append(("Covariates", ", ".join(result.covariates) or "none"))
     return rows
@@ -67,92 +66,58 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
 
 def assumptions(result: BoundsResult) -> list[tuple[str, str, str]]:
     """(name, what is assumed, how it could fail)."""
-    given = " given the covariates" if result.covariates else ""
-    rows = [
-        (
-            "Exchangeable instrument",
-            f"The instrument is as good as randomised{given}: it is independent of how each person would act and fare.",
-            "Assignment that could be foreseen or chosen; a common cause of instrument and outcome that is not among "
-            "the covariates; people lost from one arm more than from the other.",
-        ),
-        (
-            "Exclusion",
-            "The instrument changes the outcome only through the treatment.",
-            "Being assigned has an effect of its own: encouragement, disappointment, other care, other follow-up.",
-        ),
-        (
-            "No interference",
-            "One person's treatment does not change another's outcome, and there is one version of the treatment.",
-            "Contagion, shared classrooms or wards, places that run out, sites that deliver different treatments.",
-        ),
-        (
-            "Bounded outcome",
-            f"Every outcome, seen or not, lies between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}.",
-            "Outcomes beyond the range for people as they would have been under the other treatment."
-            if not result.binary
-            else "It holds by definition: the outcome is binary.",
-        ),
-    ]
-    if result.posterior is not None:
-        rows.append(
-            (
-                "Prior",
-                "Before the data, the sixteen types of people (how they act, how they fare) are exchangeable and "
-                "usually few of them are common.",
-                "Between the ends of the identified set the data are silent: there the shape of the posterior, its "
-                "median and the probability of a positive effect come from the prior, however many people there are.",
-            )
+    low, high = result.outcome_range
+    given = " given the covariates" if result.adjusted else ""
+    rows = []
+    for key in result.assumptions:
+        known = ASSUMPTIONS.get(key)
+        if known is None:  # of a method from elsewhere: its own words
+            rows.append((key, key, ""))
+            continue
+        failure = (
+            "It holds by definition: the outcome is binary." if key == "bounded" and result.binary else known.failure
         )
-    if result.estimand == "LATE":
-        rows.append(
-            (
-                "No defiers",
-                "The instrument moves nobody against its direction.",
-                "People who do the opposite of what they are asked; an instrument that helps some and hinders others.",
-            )
-        )
-    else:
-        rows.append(
-            (
-                "Not assumed",
-                "That there are no defiers; that effects are equal; that compliers resemble the others.",
-                "Nothing rests on it.",
-            )
-        )
-    return rows
+        rows.append((known.title, known.meaning.format(given=given, low=low, high=high), failure))
+    clauses = "; ".join(denials(result.assumptions))
+    return [*rows, ("Not assumed", f"{clauses[0].upper()}{clauses[1:]}.", "Nothing rests on it.")]
 
 
 def methods_paragraph(result: BoundsResult) -> str:
     """For the methods section of a paper."""
-    stage = result.diagnostics.get("first_stage", {})
+    stage = result.diagnostics.first_stage
     text = (
         f"We bounded {ESTIMAND.get(result.estimand, result.estimand)} with {name_of(result, 'instrument')} as an "
-        f"instrumental variable for {name_of(result, 'treatment')} (N = {result.n:,}"
+        f"instrumental variable for {name_of(result, 'treatment')} (N = {result.n:,}; treated "
+        f"{100 * stage.treated_if_z1:.1f} % against {100 * stage.treated_if_z0:.1f} %). "
     )
-    if stage:
-        text += f"; treated {100 * stage['treated_if_z1']:.1f} % against {100 * stage['treated_if_z0']:.1f} %"
-    text += "). "
-    if result.method == "ivicl" and result.model:
+    if result.model:
         text += (
             f"Bounds are {_quantiles(result)}, computed by a pretrained "
-            f"in-context network (ivicl {result.version}, model {result.model['name']}, sha256 "
-            f"{result.model['sha256'][:12]}) that was trained on simulated instrumental-variable studies; "
+            f"in-context network (ivicl {result.version}, model {result.model.name}, sha256 "
+            f"{result.model.sha256[:12]}) that was trained on simulated instrumental-variable studies; "
         )
     else:
         text += f"Bounds were computed with the method '{result.method}' of ivicl {result.version}; "
-    covariates = f"covariates were {', '.join(result.covariates)}" if result.covariates else "no covariates were used"
+    covariates = f"covariates were {', '.join(result.covariates)}" if result.adjusted else "no covariates were used"
     text += f"{covariates}. The interval {rounded_interval(result.lower, result.upper)} is {_kind(result)}. "
-    if not result.binary and "combine" in result.details:
+    cuts = result.thresholds
+    if cuts is not None:
         text += (
             f"The outcome, between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}, was turned into "
-            f"{result.details['n_binary_problems']} binary problems (combination '{result.details['combine']}'). "
-            f"{COMBINATIONS[result.details['combine']]} "
+            f"{cuts.problems} binary problems (combination '{cuts.combine}'). {COMBINATIONS[cuts.combine]} "
         )
-        if result.details.get("thresholds", {}).get("slack"):
-            text += (
-                f"Rounding moves the effect by at most {rounded(result.details['thresholds']['slack'], result.width)}. "
-            )
-    return text + "No assumption was made on defiers or on the homogeneity of effects."
+        if cuts.slack:
+            text += f"Rounding moves the effect by at most {rounded(cuts.slack, result.width)}. "
+    return text + _on_defiers(result)
+
+
+def _on_defiers(result: BoundsResult) -> str:
+    if "no-defiers" in result.assumptions:
+        return (
+            "It was assumed that the instrument moves nobody against its direction (no defiers); nothing was assumed "
+            "on the homogeneity of effects."
+        )
+    return "No assumption was made on defiers or on the homogeneity of effects."
 
 
 def _quantiles(result: BoundsResult) -> str:
@@ -165,8 +130,6 @@ def _quantiles(result: BoundsResult) -> str:
 
 
 def _kind(result: BoundsResult) -> str:
-    if result.is_credible:
-        return f"a {100 * (1 - result.alpha):g} % credible interval"
-    if result.details.get("sampling_error", True):
-        return f"a {100 * (1 - result.alpha):g} % confidence interval"
-    return "the formula's value in the sample, without allowance for sampling error"
+    if result.interval_kind == "estimate":
+        return "the formula's value in the sample, without allowance for sampling error"
+    return f"a {100 * (1 - result.alpha):g} % {result.interval_kind} interval"

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ivicl.errors import InputError
-from ivicl.methods.baselines.calibration import cross_calibrate, log_loss
-from ivicl.methods.baselines.dependencies import require
-from ivicl.methods.baselines.folds import Pieces, merge_rows, split_people
-from ivicl.methods.baselines.learners import Learner, resolve_learners
+from ivicl.methods.baselines.parts.calibration import cross_calibrate, log_loss
+from ivicl.methods.baselines.parts.dependencies import require
+from ivicl.methods.baselines.parts.folds import Pieces, merge_rows, split_people
+from ivicl.methods.baselines.parts.learners import Learner, resolve_learners
+from ivicl.methods.baselines.parts.options import NuisanceOptions
 
 RARE_ROWS = 5
 """A cell with fewer training rows than this gets its frequency at every x: no classifier can learn it."""
@@ -26,21 +27,9 @@ WORTH_A_PROCESS = 20_000
 
 
 @dataclass(frozen=True)
-class NuisanceConfig:
-    """How p and e are estimated."""
+class NuisanceConfig(NuisanceOptions):
+    """The options, and the seed that comes with the request."""
 
-    learner: Any = "auto"
-    """"auto", a name, a list of names, or a scikit-learn classifier."""
-    folds: int = 5
-    """Folds of the cross-fitting."""
-    clip: float = 0.01
-    """P(Z=1 | x) is kept in [clip, 1 - clip]."""
-    calibrate: bool = True
-    """Scale predicted probabilities by a temperature and class intercepts."""
-    propensity: float | None = None
-    """P(Z=1) when it is known by design and does not depend on x; estimated when None."""
-    n_jobs: int | None = None
-    """Processes for the fits; None means at most two, and one when the work is small."""
     random_state: int = 0
     """Seed of the folds and of the learners."""
 
@@ -75,7 +64,6 @@ def estimate_nuisances(
     progress: bool = False,
 ) -> Nuisances:
     """Cross-fitted nuisances; without a covariate that varies, the frequencies themselves (then nothing is fitted)."""
-    _check(config)
     varies = (x != x[:1]).any(0) if len(x) else np.zeros(x.shape[1], dtype=bool)
     columns, people = merge_rows(np.column_stack([x[:, varies], z, t, level]), weight)
     x, z, t, level = columns[:, :-3], columns[:, -3], columns[:, -2], columns[:, -1].astype(np.intp)
@@ -132,15 +120,6 @@ def estimate_nuisances(
     }
     take = pieces.row
     return Nuisances(z[take], t[take], level[take], pieces.weight, p, e, details)
-
-
-def _check(config: NuisanceConfig) -> None:
-    if not 2 <= config.folds <= 50:
-        raise InputError(f"folds is {config.folds}; it must be between 2 and 50.")
-    if not 0.0 <= config.clip < 0.5:
-        raise InputError(f"clip is {config.clip}; it must be at least 0 and below 0.5.")
-    if config.propensity is not None and not 0.0 < config.propensity < 1.0:
-        raise InputError(f"propensity is {config.propensity}; it must lie strictly between 0 and 1.")
 
 
 def _frequencies(

@@ -36,4 +36,5 @@ def outcome_levels(data: IVData, n_thresholds: int) -> OutcomeLevels:
             f"the outcome was rounded to {len(cuts.points)} equal steps of {cuts.lengths[0]:.4g}, which can move the "
             f"effect by up to {cuts.slack:.4g} at the very worst.",
         )
-    return OutcomeLevels(np.searchsorted(cuts.points, data.y, side="right"), cuts.lengths, cuts.slack, notes)
+    level = np.searchsorted(np.asarray(cuts.points), data.y, side="right")
+    return OutcomeLevels(level, np.asarray(cuts.lengths), cuts.slack, notes)

@@ -16,50 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ivicl.errors import InputError
+from ivicl.methods.baselines.parts.options import GPOptions
 
 JITTER = 5e-4
 """Added to kernel matrices: enough for float32, in which the fit runs (it is twice as fast; draws are in float64)."""
 BLOCK_ROWS = 512
 """Rows whose residuals given the inducing values are drawn jointly; blocks are independent given those values."""
-
-
-@dataclass(frozen=True)
-class GPConfig:
-    """Prior, variational family and optimiser."""
-
-    inducing: int = 64
-    """Inducing points: rows of the data, spread out by farthest-point choice."""
-    family: str = "full"
-    """q over the inducing values of one latent: "full" covariance or "mean-field"."""
-    prior_scale: float = 3.0
-    """Prior sd of a latent at the start; a softmax over logits of sd 3 is close to a sparse Dirichlet."""
-    learn_prior: bool = True
-    """Fit scales and length-scales by maximising the evidence bound (the usual practice)."""
-    max_steps: int = 2000
-    """Adam steps at most."""
-    batch: int = 256
-    """Rows a step."""
-    learning_rate: float = 0.03
-    mc_draws: int = 8
-    """Draws of the latents a step."""
-    window: int = 100
-    """Steps whose mean evidence bound is compared for early stopping."""
-    patience: int = 4
-    """Windows without a gain of a standard error after which to stop."""
-    draws: int = 1000
-    """Posterior draws that the interval is read from."""
-
-    def check(self) -> None:
-        if self.family not in ("full", "mean-field"):
-            raise InputError(f'family is "{self.family}"; it must be "full" or "mean-field".')
-        for name in ("inducing", "max_steps", "batch", "mc_draws", "window", "patience"):
-            if int(getattr(self, name)) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        if self.draws < 100:
-            raise InputError(f"draws is {self.draws}; quantiles need at least 100.")
-        if not self.prior_scale > 0 or not self.learning_rate > 0:
-            raise InputError("prior_scale and learning_rate must be positive.")
 
 
 class LatentGP(torch.nn.Module):
@@ -71,7 +33,7 @@ class LatentGP(torch.nn.Module):
 
     inducing: Tensor
 
-    def __init__(self, inducing: Tensor, n_latents: int, shared_kernel: bool, config: GPConfig) -> None:
+    def __init__(self, inducing: Tensor, n_latents: int, shared_kernel: bool, config: GPOptions) -> None:
         super().__init__()
         self.register_buffer("inducing", inducing)
         m, dims = inducing.shape
@@ -175,7 +137,7 @@ def fit(
     x: Tensor,
     weight: Tensor,
     log_likelihood: Callable[[Tensor, Tensor], Tensor],
-    config: GPConfig,
+    config: GPOptions,
     generator: torch.Generator,
     on_step: Callable[[int], None],
 ) -> FitReport:

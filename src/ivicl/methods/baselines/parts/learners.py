@@ -95,7 +95,7 @@ def network(x: np.ndarray, random_state: int) -> Any:
 
 
 def tabpfn(x: np.ndarray, random_state: int) -> Any:
-    from ivicl.methods.baselines.tabpfn import load_tabpfn
+    from ivicl.methods.baselines.parts.tabpfn import load_tabpfn
 
     return load_tabpfn(random_state=random_state)
 

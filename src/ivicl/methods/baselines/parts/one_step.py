@@ -12,12 +12,11 @@ from scipy.stats import norm
 
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.methods.base import MethodBounds, MethodOptions
-from ivicl.methods.baselines.levels import OutcomeLevels, outcome_levels
-from ivicl.methods.baselines.nuisance import NuisanceConfig, Nuisances, estimate_nuisances
-from ivicl.methods.baselines.scores import end_scores
-
-INTERVALS = ("imbens-manski", "z")
+from ivicl.methods.base import Estimates, MethodBounds, Request
+from ivicl.methods.baselines.parts.levels import OutcomeLevels, outcome_levels
+from ivicl.methods.baselines.parts.nuisance import NuisanceConfig, Nuisances, estimate_nuisances
+from ivicl.methods.baselines.parts.options import NuisanceOptions
+from ivicl.methods.baselines.parts.scores import end_scores
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,13 @@ class EndEstimates:
     se_upper: float
 
 
-def fit_nuisances(data: IVData, options: MethodOptions, method: str, **own: Any) -> tuple[Nuisances, OutcomeLevels]:
-    """Nuisances of the data's outcome levels (two when binary). `own` are the method's own options."""
-    defaults = {f.name: f.default for f in fields(NuisanceConfig) if f.name != "random_state"}
-    chosen = options.take_extra(method, **own, **defaults)
-    config = NuisanceConfig(random_state=options.random_state, **{key: chosen[key] for key in defaults})
-    levels = outcome_levels(data, options.n_thresholds)
+def fit_nuisances(data: IVData, request: Request) -> tuple[Nuisances, OutcomeLevels]:
+    """Nuisances of the data's outcome levels (two when binary)."""
+    chosen = {f.name: getattr(request.own, f.name) for f in fields(NuisanceOptions)}
+    config = NuisanceConfig(random_state=request.random_state, **chosen)
+    levels = outcome_levels(data, request.n_thresholds)
     nuisances = estimate_nuisances(
-        data.x, data.z, data.t, levels.level, data.w, len(levels.steps) + 1, config, options.progress
+        data.x, data.z, data.t, levels.level, data.w, len(levels.steps) + 1, config, request.progress
     )
     return nuisances, levels
 
@@ -71,19 +69,29 @@ def critical_value(kind: str, alpha: float, width: float, se: float) -> float:
     """
     if kind == "z":
         return float(norm.ppf(1.0 - alpha / 2.0))
-    if kind != "imbens-manski":
-        raise InputError(f'interval is "{kind}"; it must be one of {", ".join(INTERVALS)}.')
     if se <= 0.0:
         return float(norm.ppf(1.0 - alpha))
     shift = max(width, 0.0) / se
     return float(brentq(lambda c: norm.cdf(c + shift) - norm.cdf(-c) - (1.0 - alpha), 0.0, 40.0))
 
 
+def interval_kind(request: Request) -> str:
+    """The interval asked for: by its name, or by what it is to cover."""
+    wanted = {"set": "z", "effect": "imbens-manski"}
+    named = request.own.interval
+    if named is None:
+        return wanted[request.covers or "effect"]
+    if request.covers is not None and wanted[request.covers] != named:
+        raise InputError(
+            f"interval='{named}' does not cover the {request.covers}; leave out interval, or take '"
+            f"{wanted[request.covers]}'."
+        )
+    return str(named)
+
+
 def one_step_bounds(
     data: IVData,
-    options: MethodOptions,
-    method: str,
-    own: dict[str, Any],
+    request: Request,
     form: str,
     sharpness: float | None,
     correction: float = 0.0,
@@ -91,15 +99,14 @@ def one_step_bounds(
 ) -> MethodBounds:
     """Fit, estimate, and wrap up. `correction` moves both ends outward, per unit of the outcome's range."""
     started = time.perf_counter()
-    kind = options.extra.get("interval", own["interval"])
-    critical_value(kind, options.alpha, 0.0, 1.0)  # refuse a wrong name before the long work
-    nuisances, levels = fit_nuisances(data, options, method, **own)
+    kind = interval_kind(request)
+    nuisances, levels = fit_nuisances(data, request)
     if nuisances.details["folds"] == 1:  # one law for everybody: one term is the largest, nothing to smooth
         form, sharpness, correction = "margin", None, 0.0
     ends = estimate_ends(nuisances, levels.steps, form, sharpness)
     span = float(levels.steps.sum())
     lower, upper = ends.lower - correction * span, ends.upper + correction * span
-    c = critical_value(kind, options.alpha, upper - lower, max(ends.se_lower, ends.se_upper))
+    c = critical_value(kind, request.alpha, upper - lower, max(ends.se_lower, ends.se_upper))
     warnings = list(levels.notes)
     if lower > upper:
         warnings.append(
@@ -115,8 +122,6 @@ def one_step_bounds(
     low, high = lower - c * ends.se_lower, upper + c * ends.se_upper
     low, high = min(low, high), max(low, high)
     details = {
-        "estimated_bounds": [lower, upper],
-        "standard_errors": [ends.se_lower, ends.se_upper],
         "interval": kind,
         "critical_value": c,
         "form": form,
@@ -135,6 +140,7 @@ def one_step_bounds(
         lower=float(np.clip(low, -span, span)),
         upper=float(np.clip(high, -span, span)),
         covers="set" if kind == "z" else "effect",
+        estimates=Estimates(lower, upper, ends.se_lower, ends.se_upper),
         warnings=tuple(warnings),
         details=details,
     )

@@ -7,13 +7,15 @@ see one potential outcome at a time.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.errors import InputError
 from ivicl.identification.inequalities import check, warning_of
-from ivicl.methods.base import NO_SAMPLING_ERROR, MethodBounds, MethodOptions
+from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
 
 ALWAYS, NEVER, COMPLIER, DEFIER = range(4)
 
@@ -123,12 +125,21 @@ def level_law(data: IVData, most_levels: int) -> tuple[np.ndarray, np.ndarray, n
     return counts / counts.sum(axis=(1, 2), keepdims=True), low_values, high_values, grouped
 
 
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
-    """`method="sharp"`: sharp bounds for an outcome on K levels; more than `levels` values are grouped, outwards."""
-    extra = options.take_extra("sharp", levels=64)
-    if not isinstance(extra["levels"], int) or extra["levels"] < 2:
-        raise InputError(f"levels must be a whole number of at least 2, but is {extra['levels']!r}.")
-    p, low_values, high_values, grouped = level_law(data, extra["levels"])
+@dataclass(frozen=True)
+class SharpOptions:
+    """How fine the outcome is taken."""
+
+    levels: int = 64
+    """More values than this are grouped, outwards."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.levels, int) or self.levels < 2:
+            raise InputError(f"levels must be a whole number of at least 2, but is {self.levels!r}.")
+
+
+def bounds(data: IVData, request: Request) -> MethodBounds:
+    """`method="sharp"`: sharp bounds for an outcome on K levels."""
+    p, low_values, high_values, grouped = level_law(data, request.own.levels)
     lower, upper, moved = level_program(p, low_values, high_values)
     warnings = [NO_SAMPLING_ERROR]
     if grouped:
@@ -142,5 +153,19 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
         reason = warning_of(check(data)) or "the sample violates an instrumental inequality"
         warnings.append(f"{reason}; the bounds are those of the nearest law that satisfies it ({moved:.4f} away).")
     span = data.outcome_range[1] - data.outcome_range[0]
-    details = {"sampling_error": False, "n_levels": len(low_values), "law_moved": moved}
-    return MethodBounds(max(lower, -span), min(upper, span), warnings=tuple(warnings), details=details)
+    estimates = Estimates(max(lower, -span), min(upper, span))
+    details = {"n_levels": len(low_values), "law_moved": moved}
+    return MethodBounds(
+        estimates.lower, estimates.upper, estimates=estimates, warnings=tuple(warnings), details=details
+    )
+
+
+METHOD = Method(
+    name="sharp",
+    label="Sharp for levels",
+    load=bounds,
+    interval="estimate",
+    summary="sharp bounds for outcomes on K levels",
+    options=SharpOptions,
+    colour="#087f5b",
+)

@@ -7,7 +7,7 @@ set. The posteriors of the two ends of the identified set have neither property:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.methods.base import MethodBounds, MethodOptions, checked_covers
+from ivicl.methods.base import Estimates, Method, MethodBounds, Request
 from ivicl.methods.classical.balke_pearl import sharp_ends
 from ivicl.methods.classical.strata_chains import StrataChains
 from ivicl.posterior import EFFECT_EDGES, N_BINS, BinnedPosterior, IdentifiedSet
@@ -182,17 +182,28 @@ def _checked_tables(counts: Any) -> np.ndarray:
     return tables
 
 
-def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
+@dataclass(frozen=True)
+class ExactOptions:
+    """The prior, and how long the chains run."""
+
+    gamma: float = 0.1
+    """Concentration of the symmetric Dirichlet prior on the sixteen strata."""
+    n_chains: int = 512
+    n_draws: int = 150_000
+    """States of the chains at most."""
+    tolerance: float = 0.0006
+    """Monte Carlo error of the quantiles at which the chains may stop."""
+
+
+def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="exact"`: for a binary outcome, without covariates."""
-    extra = options.take_extra("exact", gamma=0.1, n_chains=512, n_draws=150_000, tolerance=0.0006, covers="set")
-    covers = checked_covers(extra.pop("covers"))
     if not data.binary:
         raise InputError("method 'exact' needs a binary outcome, but the outcome has more than two values.")
-    found = exact_posteriors(
-        data.counts()[None], rng=np.random.default_rng(options.random_state), progress=options.progress, **extra
-    )
+    rng = np.random.default_rng(request.random_state)
+    found = exact_posteriors(data.counts()[None], rng=rng, progress=request.progress, **asdict(request.own))
+    covers = request.covers or "set"
     posterior, ends = found.posterior(), found.identified_set()
-    lower, upper = (ends if covers == "set" else posterior).interval(options.alpha)
+    lower, upper = (ends if covers == "set" else posterior).interval(request.alpha)
     warnings = []
     if data.covariates:
         warnings.append("method 'exact' does not use covariates.")
@@ -202,10 +213,27 @@ def bounds(data: IVData, options: MethodOptions) -> MethodBounds:
             f"{found.quantile_se[0].max():.4f}); raise n_draws."
         )
     details = {
-        "gamma": extra["gamma"],
+        "gamma": request.own.gamma,
         "r_hat": float(found.r_hat[0]),
         "quantile_levels": WATCHED.tolist(),
         "quantile_se": found.quantile_se[0].tolist(),
         "n_states": found.n_states,
     }
-    return MethodBounds(lower, upper, posterior, ends, covers, warnings=tuple(warnings), details=details)
+    estimates = Estimates(ends.lower.mean, ends.upper.mean, ends.lower.sd, ends.upper.sd)
+    return MethodBounds(
+        lower, upper, posterior, ends, covers, estimates=estimates, warnings=tuple(warnings), details=details
+    )
+
+
+METHOD = Method(
+    name="exact",
+    label="Exact posterior",
+    load=bounds,
+    interval="credible",
+    summary="exact posterior of the ATE from a table of counts, Dirichlet(0.1) prior on the 16 strata; no covariates",
+    rests_on="The instrument is valid; with a prior on the strata, and allowing for sampling error.",
+    assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
+    covers=("set", "effect"),
+    options=ExactOptions,
+    colour="#1b1b1b",
+)

@@ -1,0 +1,82 @@
+"""Typed records that JSON can hold, and that still answer to the string keys of version 0.1."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+
+def json_safe(value: Any) -> Any:
+    """The same structure with numpy scalars and arrays as plain values, and what is not finite as null."""
+    if isinstance(value, dict):
+        return {str(k): json_safe(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_safe(v) for v in value]
+    if hasattr(value, "to_dict"):
+        return json_safe(value.to_dict())
+    if hasattr(value, "tolist"):
+        return json_safe(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+class Record:
+    """Base of frozen dataclasses that are saved: to plain values and back.
+
+    `record["key"]`, `get`, `in` and iteration are those of the dictionaries that stood here before 0.2; they will go.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, nested."""
+        assert dataclasses.is_dataclass(self)
+        return {f.name: json_safe(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Self:
+        """The inverse of `to_dict`. A field that was not saved has its default; what is not a field is passed over."""
+        hints = typing.get_type_hints(cls)
+        fields = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: _revive(hints[name], value) for name, value in saved.items() if name in fields})
+
+    def __getitem__(self, key: str) -> Any:
+        warnings.warn(
+            f"{type(self).__name__}['{key}'] is the spelling of version 0.1; write .{key} instead.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.to_dict()[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self.keys() else default  # noqa: SIM118, SIM401: this is where get is made
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.to_dict()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def keys(self) -> list[str]:
+        return list(self.to_dict())
+
+
+def _revive(hint: Any, value: Any) -> Any:
+    """A value of the annotated type from plain ones: records from dictionaries, tuples from lists."""
+    if value is None:
+        return None
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _revive(next(a for a in arguments if a is not type(None)), value)
+    if origin is tuple:
+        items = arguments if arguments[-1] is not Ellipsis else (arguments[0],) * len(value)
+        return tuple(_revive(a, v) for a, v in zip(items, value, strict=True))
+    if origin is dict:
+        return {k: _revive(arguments[1], v) for k, v in value.items()}
+    if isinstance(hint, type) and hasattr(hint, "from_dict"):
+        return hint.from_dict(value)
+    return value

@@ -1,0 +1,74 @@
+"""Which column plays which part, and how it is to be read: written down once, for every way into the package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypedDict
+
+from ivicl.errors import InputError
+
+MISSING_POLICIES = ("drop", "indicator", "raise")
+
+
+class RoleArguments(TypedDict, total=False):
+    """The keywords of `Roles`, for functions that pass them on."""
+
+    outcome: str
+    treatment: str
+    instrument: str
+    covariates: Sequence[str] | None
+    weights: str | None
+    outcome_range: tuple[float, float] | None
+    missing: str
+    ones: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns by role. Names are checked against the table when it is read."""
+
+    outcome: str
+    treatment: str
+    instrument: str
+    covariates: Sequence[str] | None = ()
+    weights: str | None = None
+    """Column of frequency weights: how many people a row stands for."""
+    outcome_range: tuple[float, float] | None = None
+    """Smallest and largest possible outcome; the observed ones when None."""
+    missing: str = "drop"
+    """What happens to rows whose covariates are missing."""
+    ones: Mapping[str, Any] | None = None
+    """Which value of a two-valued column means 1; otherwise the larger, or the later in sort order, does."""
+
+    def __post_init__(self) -> None:
+        given = self.covariates
+        names = () if given is None else (given,) if isinstance(given, str) else tuple(given)
+        object.__setattr__(self, "covariates", names)
+        object.__setattr__(self, "ones", dict(self.ones or {}))
+        if self.missing not in MISSING_POLICIES:
+            raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {self.missing!r}.")
+        self.refuse_shared_columns()
+        unknown = [name for name in self.ones or {} if name not in (self.outcome, self.treatment, self.instrument)]
+        if unknown:
+            raise InputError(f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument.")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Role -> column, for every column that is read."""
+        found = {"outcome": self.outcome, "treatment": self.treatment, "instrument": self.instrument}
+        found |= {f"covariate {i + 1}": name for i, name in enumerate(self.covariates or ())}
+        return found if self.weights is None else found | {"weights": self.weights}
+
+    def refuse_shared_columns(self, others: Mapping[str, str] | None = None) -> None:
+        """No column may have two roles; `others` are further roles, such as the columns that tell studies apart."""
+        seen: dict[str, str] = {}
+        for role, name in (self.columns | dict(others or {})).items():
+            if not isinstance(name, str):
+                raise InputError(f"the {role} must be the name of a column, but is {name!r}.")
+            if name in seen:
+                raise InputError(f"column '{name}' is given twice: as {seen[name]} and as {role}.")
+            seen[name] = role
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)

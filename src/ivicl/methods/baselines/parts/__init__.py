@@ -1,0 +1,1 @@
+"""What the published estimators are made of."""

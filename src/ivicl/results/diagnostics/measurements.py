@@ -1,0 +1,62 @@
+"""What is measured of the design without covariates: first stage, compliance, the outcome's range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.data.encoding import weighted_quantile
+from ivicl.results.diagnostics.records import Compliance, FirstStage, OutcomeRange
+
+
+def first_stage(data: IVData) -> FirstStage:
+    """The effect of the instrument on the treatment, with its standard error, F statistic and correlation."""
+    shares, sizes = [], []
+    for arm in (0.0, 1.0):
+        here = data.z == arm
+        sizes.append(data.w[here].sum())
+        shares.append(data.w[here] @ data.t[here] / sizes[-1])
+    variance = sum(s * (1 - s) / n for s, n in zip(shares, sizes, strict=True))
+    difference = shares[1] - shares[0]
+    share_z = sizes[1] / sum(sizes)
+    share_t = (1 - share_z) * shares[0] + share_z * shares[1]
+    spread = share_t * (1 - share_t)
+    return FirstStage(
+        treated_if_z0=float(shares[0]),
+        treated_if_z1=float(shares[1]),
+        difference=float(difference),
+        se=float(np.sqrt(variance)),
+        f=float(difference**2 / variance) if variance > 0 else None,
+        correlation=float(difference * np.sqrt(share_z * (1 - share_z) / spread)) if spread > 0 else None,
+        n_z0=int(sizes[0]),
+        n_z1=int(sizes[1]),
+    )
+
+
+def compliance(data: IVData) -> Compliance:
+    """People by [z][t], and who did not do as the instrument said."""
+    cell = (2 * data.z + data.t).astype(np.int64)
+    people = np.bincount(cell, data.w, 4).reshape(2, 2)
+    treated = people[:, 1] > 0
+    untreated = people[:, 0] > 0
+    if not (treated[0] or untreated[1]) or not (treated[1] or untreated[0]):
+        kind = "perfect"
+    elif treated.all() and untreated.all():
+        kind = "two-sided"
+    elif not treated.any() or not untreated.any():
+        kind = "no variation"
+    else:
+        kind = "one-sided"
+    counts = data.counts().astype(int).tolist() if data.binary else None
+    return Compliance.from_dict({"people": people.astype(int).tolist(), "kind": kind, "counts": counts})
+
+
+def outcome(data: IVData) -> OutcomeRange:
+    """The possible range, the observed one, and where nearly all outcomes lie."""
+    low, high = weighted_quantile(data.y, data.w, np.array([0.01, 0.99]))
+    return OutcomeRange(
+        range=data.outcome_range,
+        observed=(float(data.y.min()), float(data.y.max())),
+        central_98_percent=(float(low), float(high)),
+        mean=float(data.w @ data.y / data.w.sum()),
+    )

@@ -1,0 +1,123 @@
+"""What is measured about the design, as typed records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ivicl._shared.records import Record
+from ivicl.identification.inequalities import Inequality
+
+GRADES = ("ok", "look", "stop")
+"""ok: nothing to do. look: read the sentence before you believe the bounds. stop: the data contradict an assumption."""
+
+
+@dataclass(frozen=True)
+class FirstStage(Record):
+    """The effect of the instrument on the treatment."""
+
+    treated_if_z0: float
+    treated_if_z1: float
+    difference: float
+    se: float
+    f: float | None
+    """F statistic; None where nobody varies inside the arms: it is infinite, which JSON cannot hold."""
+    correlation: float | None
+    """Of instrument and treatment; None where the treatment does not vary."""
+    n_z0: int
+    n_z1: int
+
+
+@dataclass(frozen=True)
+class Compliance(Record):
+    """Who did as the instrument said."""
+
+    people: tuple[tuple[int, int], tuple[int, int]]
+    """By [z][t]."""
+    kind: str
+    """perfect, one-sided, two-sided or no variation."""
+    counts: tuple[tuple[tuple[int, int], tuple[int, int]], tuple[tuple[int, int], tuple[int, int]]] | None = None
+    """People by [z][t][y], for a binary outcome."""
+
+
+@dataclass(frozen=True)
+class Positivity(Record):
+    """The range of P(Z=1 | X)."""
+
+    range: tuple[float, float]
+    central_98_percent: tuple[float, float]
+    share_z1: float
+
+
+@dataclass(frozen=True)
+class Balance(Record):
+    """How far the arms differ in their covariates."""
+
+    standardised_differences: dict[str, float]
+    largest: float
+    largest_column: str
+    p_value: float
+    """Of one test of all covariates together."""
+
+
+@dataclass(frozen=True)
+class Sample(Record):
+    """How much data there is."""
+
+    n: int
+    n_rows: int
+    n_dropped: int
+    d: int
+    """Covariates."""
+
+
+@dataclass(frozen=True)
+class OutcomeRange(Record):
+    """The possible range, the observed one, and where nearly all outcomes lie."""
+
+    range: tuple[float, float]
+    observed: tuple[float, float]
+    central_98_percent: tuple[float, float]
+    mean: float
+
+
+@dataclass(frozen=True)
+class Finding(Record):
+    """One thing to know about the design, in a sentence for a trialist."""
+
+    name: str
+    grade: str
+    """A value of GRADES."""
+    sentence: str
+    remedy: str = ""
+    """What to do about it; empty where there is nothing to do."""
+
+    @property
+    def text(self) -> str:
+        """The sentence, and what to do."""
+        return f"{self.sentence} {self.remedy}".strip()
+
+
+@dataclass(frozen=True)
+class Diagnostics(Record):
+    """Everything that the data say about the design before any bound."""
+
+    first_stage: FirstStage
+    compliance: Compliance
+    inequalities: tuple[Inequality, ...]
+    positivity: Positivity | None
+    """None without covariates that vary."""
+    balance: Balance | None
+    sample: Sample
+    outcome: OutcomeRange
+    findings: tuple[Finding, ...]
+    grade: str
+    """The worst grade of the findings."""
+
+    @property
+    def worth_reading(self) -> tuple[Finding, ...]:
+        """The findings that are not ok."""
+        return tuple(finding for finding in self.findings if finding.grade != GRADES[0])
+
+    @property
+    def worst_inequality(self) -> Inequality:
+        return min(self.inequalities, key=lambda i: i.p_value)

@@ -1,0 +1,96 @@
+"""One flat row of a result: the same columns from `to_frame`, `fit_many` and `ivicl batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ivicl.results.result import BoundsResult
+
+COLUMNS: dict[str, type] = {
+    "method": str,
+    "estimand": str,
+    "lower": float,
+    "upper": float,
+    "width": float,
+    "alpha": float,
+    "interval": str,
+    "covers": str,
+    "estimate_lower": float,
+    "estimate_upper": float,
+    "posterior_median": float,
+    "prob_positive": float,
+    "set_lower": float,
+    "set_upper": float,
+    "not_identified": float,
+    "not_enough_data": float,
+    "n": int,
+    "n_rows": int,
+    "n_dropped": int,
+    "covariates": str,
+    "treated_if_z0": float,
+    "treated_if_z1": float,
+    "first_stage": float,
+    "first_stage_f": float,
+    "grade": str,
+    "findings": str,
+    "warnings": str,
+    "error": str,
+    "version": str,
+}
+"""The columns, after those that name the study; what a column means stands in docs/columns.md."""
+
+
+def row(result: BoundsResult) -> dict[str, Any]:
+    """The result as one flat row of COLUMNS."""
+    stage, posterior, parts, estimates = (
+        result.diagnostics.first_stage,
+        result.posterior,
+        result.width_parts,
+        result.estimates,
+    )
+    return blank_row() | {
+        "method": result.method,
+        "estimand": result.estimand,
+        "lower": result.lower,
+        "upper": result.upper,
+        "width": result.width,
+        "alpha": result.alpha,
+        "interval": result.interval_kind,
+        "covers": result.covers,
+        "estimate_lower": estimates.lower if estimates else None,
+        "estimate_upper": estimates.upper if estimates else None,
+        "posterior_median": float(posterior.quantile(0.5)) if posterior else None,
+        "prob_positive": posterior.prob_positive if posterior else None,
+        "set_lower": parts.lower if parts else None,
+        "set_upper": parts.upper if parts else None,
+        "not_identified": parts.not_identified if parts else None,
+        "not_enough_data": parts.not_enough_data if parts else None,
+        "n": result.n,
+        "n_rows": result.n_rows,
+        "n_dropped": result.n_dropped,
+        "covariates": ",".join(result.covariates),
+        "treated_if_z0": stage.treated_if_z0,
+        "treated_if_z1": stage.treated_if_z1,
+        "first_stage": stage.difference,
+        "first_stage_f": stage.f,
+        "grade": result.grade,
+        "findings": " | ".join(finding.text for finding in result.diagnostics.worth_reading),
+        "warnings": " | ".join(result.warnings),
+        "version": result.version,
+    }
+
+
+def blank_row() -> dict[str, Any]:
+    return dict.fromkeys(COLUMNS)
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]], by: Sequence[str] = ()) -> Any:
+    """A polars frame with the columns of `by` and of COLUMNS."""
+    import polars as pl
+
+    types = {float: pl.Float64, int: pl.Int64, str: pl.String}
+    overrides = {name: types[kind] for name, kind in COLUMNS.items()}
+    frame = pl.DataFrame(list(rows), infer_schema_length=None, schema_overrides=overrides)
+    return frame.select([*by, *COLUMNS])
