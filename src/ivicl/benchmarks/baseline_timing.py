@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:src/ivicl/benchmarks/baseline_timing.py
 """Seconds per 1,000 rows of each baseline, in one run: `python -m ivicl.benchmarks.baseline_timing [--rows 2048]`.
-========
-"""Seconds per 1,000 rows of each baseline, in one run: `python -m ivicl.methods.baselines.parts.timing [--rows 2048]`.
->>>>>>>> 21a8657 (A method is an object, a result is typed, roles are one dataclass: summary, ladder, report, batch and benchmarks read what a method says of itself; alpha is 0.05 by default):src/ivicl/methods/baselines/parts/timing.py
 
 The table is the first of the synthetic benchmark (binary outcome, continuous covariates). Processor seconds do not
 depend on what else the machine is doing, wall-clock seconds do; with one process both count the same work.
