@@ -16,8 +16,9 @@ import torch
 
 from ivicl.learn.prior import generator_for, sample_counts, sample_rows
 from ivicl.learn.training.config import TrainConfig
-from ivicl.learn.training.loop import Run, native_bf16
+from ivicl.learn.training.devices import rows_in_bf16
 from ivicl.learn.training.losses import count_loss, table_loss
+from ivicl.learn.training.run import Run
 
 REPEATS = 5
 
@@ -34,7 +35,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def main() -> None:
     print(f"threads {torch.get_num_threads()}, tcmalloc {'tcmalloc' in os.environ.get('LD_PRELOAD', '')}, ", end="")
-    print(f"native bf16 {native_bf16()}")
+    print(f"native bf16 {rows_in_bf16('auto', torch.device('cpu'))}")
     for dtype in (torch.float32, torch.bfloat16):
         a, b = torch.randn(2048, 384).to(dtype), torch.randn(384, 768).to(dtype)
         took = seconds(lambda a=a, b=b: a @ b)

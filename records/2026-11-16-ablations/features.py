@@ -16,7 +16,7 @@ import torch
 
 from ivicl.learn.network.export import export
 from ivicl.learn.network.model import IVNetwork
-from ivicl.learn.training.loop import Run
+from ivicl.learn.training.run import Run
 from ivicl.learn.training.validation import validate
 
 FEATURES = (32, 48, 64, 96, 128, 256)

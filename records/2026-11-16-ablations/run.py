@@ -20,7 +20,8 @@ import torch
 
 from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.journal import append_rows
-from ivicl.learn.training.loop import Run, train_step
+from ivicl.learn.training.loop import train_step
+from ivicl.learn.training.run import Run, result_of
 from ivicl.learn.training.validation import validate
 
 COUNTS = [
@@ -80,9 +81,9 @@ def run(family: str, name: str, seed: int, start: Path | None) -> dict[str, obje
     with tempfile.TemporaryDirectory() as folder:
         state = Run(TrainConfig().with_settings(settings), Path(folder))
         if start is not None:
-            trained = {k: v for k, v in Run.resume(start).average.items() if k.startswith("summary")}
+            trained = {k: v for k, v in result_of(start)[0].state_dict().items() if k.startswith("summary")}
             state.network.load_state_dict(trained, strict=False)
-            state.average |= {name: value.clone() for name, value in trained.items()}
+            state.averaged().load_state_dict(trained, strict=False)
         started = time.perf_counter()
         while state.step < state.config.steps:
             train_step(state)

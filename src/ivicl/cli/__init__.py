@@ -18,7 +18,7 @@ import typer
 from ivicl.errors import IVICLError
 
 # Each module has register(app). Heavy imports stay inside its command functions: `ivicl counts` must start at once.
-MODULES = ("fit", "batch", "bench", "prior", "model", "speed")
+MODULES = ("fit", "batch", "bench", "prior", "train", "model", "speed")
 
 app = typer.Typer(
     name="ivicl",

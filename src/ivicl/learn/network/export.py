@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ivicl.learn.files import whole
 from ivicl.learn.network.model import IVNetwork
 from ivicl.methods.pretrained.runtime import SCHEMA
 
@@ -46,7 +47,8 @@ def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
     onnx.checker.check_model(model)
     content = model.SerializeToString(deterministic=True)
     digest = hashlib.sha256(content).hexdigest()
-    path.write_bytes(content.replace(b"ivicl-sha256:" + b"0" * 64, b"ivicl-sha256:" + digest.encode()))
+    with whole(path) as fresh:
+        fresh.write_bytes(content.replace(b"ivicl-sha256:" + b"0" * 64, b"ivicl-sha256:" + digest.encode()))
     return digest
 
 

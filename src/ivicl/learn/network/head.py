@@ -25,9 +25,9 @@ EFFECT_PARTS = (PLAIN, EFFECT_GRID, END_GRID, END_GRID, 1, SPIKE_PARAMETERS)
 SIZES = {"effect": sum(EFFECT_PARTS), "end": COARSE + END_GRID}
 
 
-def centres(device: torch.device) -> Tensor:
-    """(K,) bin centres."""
-    return (torch.arange(BINS, device=device, dtype=torch.float64) + 0.5) * (2 / BINS) - 1
+def centres(like: Tensor) -> Tensor:
+    """(K,) bin centres, of the kind of `like`."""
+    return (torch.arange(BINS, device=like.device, dtype=like.dtype) + 0.5) * (2 / BINS) - 1
 
 
 def read_grid(values: Tensor, position: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ def read_grid(values: Tensor, position: Tensor) -> Tensor:
 
 def _relative(anchor: Tensor, scale: Tensor, span: tuple[float, float]) -> Tensor:
     """(B,K) place of each bin on a grid that spans `span` in units of `scale` around `anchor` (B,1)."""
-    return ((centres(anchor.device) - anchor) / scale - span[0]) / (span[1] - span[0])
+    return ((centres(anchor) - anchor) / scale - span[0]) / (span[1] - span[0])
 
 
 class Anchors(NamedTuple):

@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 from ivicl.learn.network import prepare
 from ivicl.learn.network.config import NetworkConfig
+from ivicl.learn.network.groups import ParameterGroup, parameter_group
 from ivicl.learn.network.head import Anchors, make_head, write_bins
+from ivicl.learn.network.precision import wide
 from ivicl.learn.network.regression import RegressionLayer
 from ivicl.learn.network.rows import FullBlock, InducedBlock, log_weights
 from ivicl.learn.network.summary import Summary, ends_of, sampling_scale, smoothed_law
@@ -146,9 +148,22 @@ class IVNetwork(nn.Module):
         else:
             self.linear_head = make_head(config.width, anchored=False, zero=False)
 
+    def parameter_groups(self) -> dict[str, ParameterGroup]:
+        """Every trained parameter, in exactly one group: a new head is a new entry."""
+        if self.summary is None:
+            return {"rows": parameter_group(self, "tables", self.covariates, self.linear_head)}
+        return {
+            "summary": parameter_group(self, "counts", self.summary, self.summary_head),
+            "rows": parameter_group(self, "tables", self.covariates, self.covariate_head, self.anchor),
+        }
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
     def counts_of(self, cell: Tensor, w: Tensor) -> Tensor:
         """(B,8) people in each cell, scaled down to the training range where there are more."""
-        counts = (cell.double() * w.double().unsqueeze(-1)).sum(1)
+        counts = (wide(cell) * wide(w).unsqueeze(-1)).sum(1)
         total = counts.sum(1, keepdim=True).clamp(min=1e-30)
         return (counts * (self.config.max_count / total).clamp(max=1)).float()
 
@@ -166,7 +181,7 @@ class IVNetwork(nn.Module):
         return self.corners(smoothed_law(counts, self.config.pseudo_count), counts.view(-1, 2, 4).sum(-1))
 
     def _count_anchors(self, counts: Tensor) -> Anchors:
-        counts = counts.double()
+        counts = wide(counts)
         lower, upper = ends_of(smoothed_law(counts, self.config.pseudo_count))
         return Anchors(lower.unsqueeze(1), upper.unsqueeze(1), sampling_scale(counts))
 
@@ -201,7 +216,7 @@ class IVNetwork(nn.Module):
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
         moved = self._moved_anchors(pooled, law, first_law, w[chosen], counts[chosen])
         plain = self._count_anchors(counts)
-        anchors = Anchors(*(back.double() @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
+        anchors = Anchors(*(wide(back) @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
         raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
         return _normalised(*self._written(raw, anchors, spikes), law, chosen)
 
@@ -211,11 +226,11 @@ class IVNetwork(nn.Module):
 
         Nothing flows back from here into the rows: where a sharp peak lies has gradients that would drown all else.
         """
-        weights = self.anchor(pooled.detach()).double()
+        weights = wide(self.anchor(pooled.detach()))
         trust = (weights[:, :1] - 2).sigmoid()
         first, own = row_ends(first_law.detach(), w), row_ends(law.detach(), w)
         lower, upper = (f + trust * (o - f) for f, o in zip(first, own, strict=True))
-        return Anchors(lower, upper, sampling_scale(counts.double()) * (2 * weights[:, 1:].tanh()).exp())
+        return Anchors(lower, upper, sampling_scale(wide(counts)) * (2 * weights[:, 1:].tanh()).exp())
 
     def forward(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """x (B,N,D) float64; z, t, y, w (B,N) float32. Log posteriors (B,K) of effect, lower, upper."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ivicl.identification.laws import cell_index
+from ivicl.learn.network.precision import wide
 
 # Every way to recode (t, y, z), as flips; the index of a coding is its row here.
 CODINGS = tuple((flip_t, flip_y, flip_z) for flip_t in (0, 1) for flip_y in (0, 1) for flip_z in (0, 1))
@@ -19,7 +20,7 @@ def standardise(x: Tensor, w: Tensor) -> Tensor:
 
     Columns are first mapped to [0, 1] by their range: exact for constants, safe for 1e6 + 0.3 or a scale of 1e-9.
     """
-    x, weight = x.double(), w.double().unsqueeze(-1)
+    x, weight = wide(x), wide(w).unsqueeze(-1)
     real = weight > 0
     low = torch.where(real, x, torch.inf).amin(1, keepdim=True)
     high = torch.where(real, x, -torch.inf).amax(1, keepdim=True)
@@ -42,7 +43,7 @@ def coding_weights(z: Tensor, t: Tensor, y: Tensor, w: Tensor, ramp: float) -> T
     Canonical means: at most half treated, at most half with y = 1, and z raises t. At a tie no coding is canonical;
     within `ramp` of it the codings share the weight: the answer is exact at the tie and does not jump beside it.
     """
-    z, t, y, w = z.double(), t.double(), y.double(), w.double()
+    z, t, y, w = wide(z), wide(t), wide(y), wide(w)
     total = w.sum(1).clamp(min=1e-300)
     flip_t = _ramp((w * t).sum(1) / total - 0.5, ramp)
     flip_y = _ramp((w * y).sum(1) / total - 0.5, ramp)
@@ -83,10 +84,10 @@ def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
     """
     # A column of zeros, so that no covariates at all is an ordinary input to every runtime.
     x = torch.cat([x, x.new_zeros(x.shape[0], x.shape[1], 1)], 2)
-    weighted = cell.double() * w.double().unsqueeze(-1)
+    weighted = wide(cell) * wide(w).unsqueeze(-1)
     size = weighted.sum(1)
-    association = x.double().transpose(1, 2) @ weighted / (size.sqrt() + 1e-9).unsqueeze(1)
-    association = association / w.double().sum(1).clamp(min=1e-300).sqrt().view(-1, 1, 1)
+    association = wide(x).transpose(1, 2) @ weighted / (size.sqrt() + 1e-9).unsqueeze(1)
+    association = association / wide(w).sum(1).clamp(min=1e-300).sqrt().view(-1, 1, 1)
     direction = association @ association.new_tensor(_DIRECTION)
     score = association.square().sum(-1)
     # A column without any association (all people in one cell) has no direction and tells nothing: as a constant.

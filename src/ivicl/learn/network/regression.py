@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from ivicl.learn.network.linalg import inverse
 from ivicl.learn.network.logistic import logistic_fit
+from ivicl.learn.network.precision import wide
 
 RELATIVE_FLOOR = 1e-4
 """Least penalty, as a share of the mean eigenvalue: bounds the condition number at any N."""
@@ -120,8 +121,8 @@ class RegressionLayer(nn.Module):
         linear, penalty = self.log_linear.exp(), self.log_penalty.exp()
         if not self.training:
             # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
-            x, outcome, arm = x.double(), outcome.double(), arm.double()
-            weight, bias, linear, penalty = weight.double(), bias.double(), linear.double(), penalty.double()
+            x, outcome, arm = wide(x), wide(outcome), wide(arm)
+            weight, bias, linear, penalty = wide(weight), wide(bias), wide(linear), wide(penalty)
         plain = Arm.both(x, outcome, arm, self.pseudo_count)
         stiff = plain.solvers(linear)
         directions = _standardised(_per_table(plain.directions(stiff[0])).flatten(2), arm.sum(-1, keepdim=True))

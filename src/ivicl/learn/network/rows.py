@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ivicl.learn.network.groups import HiddenLayers
 from ivicl.learn.network.summary import Residual
 
 PADDING_SCORE = -1e9
@@ -20,7 +21,7 @@ def log_weights(w: Tensor) -> Tensor:
     return score.float().unsqueeze(1).unsqueeze(1)
 
 
-class Attention(nn.Module):
+class Attention(HiddenLayers):
     """Multi-head attention as plain matmul, softmax, matmul: faster than the fused kernel when one side is short."""
 
     def __init__(self, width: int, heads: int) -> None:

@@ -11,6 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from ivicl.learn.network.groups import HiddenLayers
 from ivicl.learn.network.vertices import COUNT, FLOOR, Spikes
 from ivicl.learn.theory import sharp_ends, sharp_terms
 
@@ -61,7 +62,7 @@ def features(counts: Tensor, spikes: Spikes | None, pseudo_count: float) -> Tens
     )
 
 
-class Residual(nn.Module):
+class Residual(HiddenLayers):
     """x + MLP(norm(x)); starts as the identity."""
 
     def __init__(self, width: int, hidden: int) -> None:

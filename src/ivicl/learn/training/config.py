@@ -12,6 +12,7 @@ from typing import Any
 from ivicl.errors import InputError
 from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.prior import PriorConfig
+from ivicl.learn.training.devices import DEVICES
 from ivicl.learn.training.losses import LossWeights
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -70,6 +71,8 @@ class TrainConfig:
     """Decay of the weights' running average, which is what is evaluated and shipped."""
     orbit: bool = True
     """Score row tables on all 16 orbit labels, not on the one true effect."""
+    device: str = "auto"
+    """`cpu`, `cuda`, `mps` (an Apple GPU), or `auto`: a CUDA device where there is one, else the CPU."""
     precision: str = "auto"
     """`bf16` for the rows' blocks, `fp32`, or `auto`: bf16 where the device multiplies it natively."""
     loss: LossWeights = field(default_factory=LossWeights)
@@ -117,17 +120,8 @@ class TrainConfig:
         return TrainConfig(**values)
 
     def with_settings(self, settings: list[str]) -> TrainConfig:
-        """Apply texts such as `steps=100` or `network.width=64`, values in JSON or plain words."""
-        values: dict[str, Any] = {}
-        for setting in settings:
-            name, equals, text = setting.partition("=")
-            if not equals:
-                raise InputError(f"There is no setting {setting!r}; write name=value, as in steps=100.")
-            try:
-                values[name] = json.loads(text)
-            except json.JSONDecodeError:
-                values[name] = text
-        return self.with_values(values)
+        """Apply texts such as `steps=100` or `network.width=64`."""
+        return self.with_values(parse_settings(settings))
 
     def with_values(self, values: dict[str, Any]) -> TrainConfig:
         """The same config with some fields changed, by names such as `steps` or `network.width`."""
@@ -149,6 +143,20 @@ class TrainConfig:
                 raise InputError(f"Setting {name} takes {type(old).__name__}, such as {old!r}, not {new!r}.")
             place[last] = new
         return TrainConfig.from_dict(changed)
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    """Texts such as `steps=100`, values in JSON or plain words."""
+    values: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"There is no setting {setting!r}; write name=value, as in steps=100.")
+        try:
+            values[name] = json.loads(text)
+        except json.JSONDecodeError:
+            values[name] = text
+    return values
 
 
 def _leaves(values: dict[str, Any], path: str = "") -> Iterator[str]:
@@ -179,8 +187,9 @@ def _problems(config: TrainConfig) -> Iterator[tuple[str, str]]:
             yield name, "a share from 0 to 1"
     if not config.clip > 0:
         yield "clip", "above 0"
-    if config.precision not in PRECISIONS:
-        yield "precision", f"one of {', '.join(PRECISIONS)}"
+    for name, choices in (("device", DEVICES), ("precision", PRECISIONS)):
+        if getattr(config, name) not in choices:
+            yield name, f"one of {', '.join(choices)}"
 
 
 def _paper() -> TrainConfig:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ivicl.learn.files import whole
 from ivicl.learn.training.curve import draw_curve
 
 if TYPE_CHECKING:
-    from ivicl.learn.training.loop import Run
+    from ivicl.learn.training.run import Run
 
 LOG_FIELDS = ("step", "stage", "seconds", "tables", "lr", "norm", "counts", "compressed", "rows", "ends", "law")
 
@@ -45,13 +46,18 @@ class Journal:
 
 
 def _truncate(path: Path, step: int) -> None:
-    if path.exists():
-        with path.open() as file:
-            lines = list(csv.DictReader(file))
-        if lines:
-            kept = [line for line in lines if int(line["step"]) <= step]
-            path.unlink()
-            append_rows(path, kept, list(lines[0]))
+    """Drop the lines beyond a step, and a line that a kill cut off."""
+    if not path.exists():
+        return
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    kept = [line for line in lines if None not in line.values() and int(line.get("step") or step + 1) <= step]
+    if not kept:
+        path.unlink()
+        return
+    with whole(path) as fresh:
+        fresh.unlink(missing_ok=True)
+        append_rows(fresh, kept, list(kept[0]))
 
 
 def append_rows(path: Path, rows: list[dict[str, Any]], fields: list[str]) -> None:

@@ -1,11 +1,12 @@
 """The loss of the paper on orbit labels, and the teachers beside it.
 
-Everything is scored in canonical coding: each table is recoded once, with its labels, before the network sees it.
+Everything is scored in canonical coding: each table is recoded once, with its labels, before the network sees it. That
+and all that is random happens where the tables were drawn, on the CPU; then they go to the network's device.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -33,6 +34,9 @@ class Labels:
     draws: Tensor
     lower: Tensor
     upper: Tensor
+
+    def to(self, device: torch.device) -> Labels:
+        return Labels(self.draws.to(device), self.lower.to(device), self.upper.to(device))
 
     def mirrored(self, mirror: Tensor) -> Labels:
         """Recode where mirror (B,) is 1: the effect changes sign and the ends change places."""
@@ -75,7 +79,7 @@ def count_loss(network: IVNetwork, batch: CountBatch, weights: LossWeights, rng:
     mask = (2 * flips[:, 0] + flips[:, 1] + 4 * flips[:, 2]).long()
     canonical = counts.gather(1, torch.arange(8).unsqueeze(0) ^ mask.unsqueeze(1)).float()
     labels = Labels(batch.draws, batch.lower, batch.upper).mirrored((flips[:, 0] - flips[:, 1]).abs())
-    effect, ends = score(network.from_counts(canonical), labels)
+    effect, ends = score(network.from_counts(canonical.to(network.device)), labels.to(network.device))
     return {"loss": effect + weights.ends * ends, "effect": effect.detach(), "ends": ends.detach()}
 
 
@@ -87,21 +91,22 @@ def table_loss(
     flip_t, flip_y, flip_z = (flips[:, k : k + 1] for k in range(3))
     draws = batch.effect.unsqueeze(1) if one_label else batch.orbit
     labels = Labels(draws, batch.lower, batch.upper).mirrored((flip_t - flip_y).abs().squeeze(1))
-    prediction = network.canonical(
-        prepare.standardise(batch.x, batch.w),
-        (batch.z - flip_z).abs(),
-        (batch.t - flip_t).abs(),
-        (batch.y - flip_y).abs(),
-        batch.w,
-    )
-    effect, ends = score(prediction, labels)
-    law = law_divergence(prediction, batch, flips)
+    recoded = replace(
+        batch,
+        x=prepare.standardise(batch.x, batch.w),
+        z=(batch.z - flip_z).abs(),
+        t=(batch.t - flip_t).abs(),
+        y=(batch.y - flip_y).abs(),
+    ).to(network.device)
+    prediction = network.canonical(recoded.x, recoded.z, recoded.t, recoded.y, recoded.w)
+    effect, ends = score(prediction, labels.to(network.device))
+    law = law_divergence(prediction, recoded, flips.to(network.device))
     loss = effect + weights.ends * ends + weights.law * law
     return {"loss": loss, "effect": effect.detach(), "ends": ends.detach(), "law": law.detach()}
 
 
 def law_divergence(prediction: Prediction, batch: TableBatch, flips: Tensor) -> Tensor:
-    """Mean over rows and arms of KL(true law of (t, y) given z, x || the row's), in nats."""
+    """Mean over rows and arms of KL(true law of (t, y) given z, x || the row's), in nats; `batch.law` is as drawn."""
     assert prediction.law is not None and prediction.law_tables is not None
     chosen = prediction.law_tables
     if not len(chosen):

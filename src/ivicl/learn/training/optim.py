@@ -1,72 +1,69 @@
-"""Muon for the matrices inside blocks, AdamW for the rest; a state that is nothing but named tensors."""
+"""Muon for the matrices of hidden layers, AdamW for the rest; a state that is nothing but named tensors."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-
-def is_block_matrix(name: str, parameter: Tensor) -> bool:
-    """Muon is for hidden matrices; embeddings, heads, norms, biases and latents go to AdamW."""
-    return parameter.ndim == 2 and ".blocks." in name
-
-
-def orthogonalise(matrix: Tensor, steps: int = 5) -> Tensor:
-    """Nearest semi-orthogonal matrix, roughly, by a quintic Newton-Schulz iteration."""
-    a, b, c = 3.4445, -4.7750, 2.0315
-    tall = matrix.shape[0] > matrix.shape[1]
-    x = matrix.T if tall else matrix
-    x = x / (x.norm() + 1e-7)
-    for _ in range(steps):
-        gram = x @ x.T
-        x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.T if tall else x
+from ivicl.learn.network.groups import ParameterGroup, Teacher
+from ivicl.learn.training.muon import Muon
 
 
 class MuonAdamW:
-    """Both optimizers behind one `step`. `scales[name]` multiplies the learning rate of a parameter."""
+    """Both optimizers behind one `step`, with a learning rate for each teacher."""
 
-    def __init__(
-        self, model: nn.Module, lr: float, muon: bool = True, weight_decay: float = 0.01, betas: tuple = (0.9, 0.98)
-    ) -> None:
-        self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    def __init__(self, groups: Mapping[str, ParameterGroup], lr: float, muon: bool, weight_decay: float) -> None:
         self.lr = lr
-        self.betas = betas
-        self.weight_decay = weight_decay
-        self.muon = {name for name, p in self.parameters.items() if muon and is_block_matrix(name, p)}
-        self.state: dict[str, Tensor] = {}
-        for name, p in self.parameters.items():
-            self.state[f"first.{name}"] = torch.zeros_like(p)
-            if name not in self.muon:
-                self.state[f"second.{name}"] = torch.zeros_like(p)
-            # Counted apart for each parameter: paths may start learning at different steps.
-            self.state[f"steps.{name}"] = torch.zeros((), dtype=torch.float64)
+        self.parameters = {name: p for group in groups.values() for name, p in group.parameters.items()}
+        matrices, others = [], []
+        for group in groups.values():
+            hidden = group.hidden if muon else frozenset()
+            rest = {name: p for name, p in group.parameters.items() if name not in hidden}
+            matrices.append((group.teacher, [group.parameters[name] for name in sorted(hidden)], weight_decay))
+            # Only what multiplies is decayed.
+            others.append((group.teacher, [p for p in rest.values() if p.ndim >= 2], weight_decay))
+            others.append((group.teacher, [p for p in rest.values() if p.ndim < 2], 0.0))
+        self.optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(_named(others), lr, (0.9, 0.98))]
+        if any(parameters for _, parameters, _ in matrices):
+            self.optimizers.append(Muon(_named(matrices), lr))
 
-    @torch.no_grad()
-    def step(self, scales: dict[str, float]) -> None:
-        for name, p in self.parameters.items():
-            if p.grad is None or scales.get(name, 1.0) == 0:
-                continue
-            lr = self.lr * scales.get(name, 1.0)
-            self.state[f"steps.{name}"] += 1
-            first = self.state[f"first.{name}"]
-            if p.ndim >= 2:
-                p.mul_(1 - lr * self.weight_decay)
-            if name in self.muon:
-                first.mul_(0.95).add_(p.grad)
-                update = orthogonalise(p.grad + 0.95 * first)
-                # This scale gives the update the root mean square of an AdamW step, so one learning rate serves both.
-                p.add_(update, alpha=-lr * 0.2 * math.sqrt(max(p.shape)))
-            else:
-                beta1, beta2 = self.betas
-                count = self.state[f"steps.{name}"].item()
-                second = self.state[f"second.{name}"]
-                first.lerp_(p.grad, 1 - beta1)
-                second.lerp_(p.grad.square(), 1 - beta2)
-                denominator = (second / (1 - beta2**count)).sqrt_().add_(1e-8)
-                p.addcdiv_(first, denominator, value=-lr / (1 - beta1**count))
+    def step(self, rates: Mapping[Teacher, float]) -> None:
+        """One update at `rates` times the learning rate; what has rate 0 stays as it is, its momenta included."""
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.lr * rates[group["teacher"]]
+                if not group["lr"]:
+                    for parameter in group["params"]:
+                        parameter.grad = None
+            optimizer.step()
+
+    def state(self) -> dict[str, Tensor]:
+        """All momenta and counts of steps, by parameter."""
+        found = {}
+        for name, parameter in self.parameters.items():
+            for optimizer in self.optimizers:
+                found.update({f"{name}.{key}": value for key, value in optimizer.state.get(parameter, {}).items()})
+        return found
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Go on from what `state` returned."""
+        owners = {p: o for o in self.optimizers for group in o.param_groups for p in group["params"]}
+        for name, value in state.items():
+            of, _, key = name.rpartition(".")
+            parameter = self.parameters[of]
+            # torch keeps the counts of steps on the CPU, whatever the device.
+            owners[parameter].state[parameter][key] = value if key == "step" else value.to(parameter.device)
+
+
+def _named(groups: list[tuple[Teacher, list[nn.Parameter], float]]) -> list[dict[str, Any]]:
+    return [
+        {"params": parameters, "teacher": teacher, "weight_decay": decay}
+        for teacher, parameters, decay in groups
+        if parameters
+    ]
 
 
 def clip_gradients(model: nn.Module, most: float) -> float:

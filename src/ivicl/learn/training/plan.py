@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 import torch
 
+from ivicl.learn.network.groups import Teacher
 from ivicl.learn.prior import CountBatch, TableBatch, generator_for, sample_compressed, sample_counts, sample_rows
 from ivicl.learn.training.config import TrainConfig
 
@@ -78,18 +79,17 @@ def row_shape(config: TrainConfig, step: int, generator: torch.Generator) -> tup
     return n, min(d, high_d)
 
 
-def learning_rates(config: TrainConfig, step: int) -> tuple[float, float]:
-    """Scales of the peak learning rate for the summary path and for the rest: warm-up, constant, decay."""
+def learning_rates(config: TrainConfig, step: int) -> dict[Teacher, float]:
+    """What each teacher's parameters learn at, as a share of the peak learning rate: warm-up, constant, decay."""
     counting = config.count_steps
     mixed = max(1, config.steps - counting)
     if step < counting:
         # Stage one ends at the slow rate with which the summary path goes on in stage two.
         last = config.summary_lr if config.steps > counting else 0.0
-        return _trapezoid(step, counting, config.warmup, config.decay_from, last), 0.0
-    main = config.rows_lr * _trapezoid(step - counting, mixed, config.warmup, config.decay_from, 0.0)
-    return config.summary_lr * _trapezoid(
-        step - counting, mixed, 0 if counting else config.warmup, config.decay_from, 0.0
-    ), main
+        return {"counts": _trapezoid(step, counting, config.warmup, config.decay_from, last), "tables": 0.0}
+    slow = _trapezoid(step - counting, mixed, 0 if counting else config.warmup, config.decay_from, 0.0)
+    main = _trapezoid(step - counting, mixed, config.warmup, config.decay_from, 0.0)
+    return {"counts": config.summary_lr * slow, "tables": config.rows_lr * main}
 
 
 def _trapezoid(step: int, steps: int, warmup: int, decay_from: float, last: float) -> float:

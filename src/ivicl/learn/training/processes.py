@@ -1,39 +1,83 @@
-"""One run in several processes: joining them, and summing what they found."""
+"""One run in several processes: joining them, and agreeing on what they found.
+
+Every collective call is made by all processes in the same order. That is why a wish to stop is agreed on as well: a
+process that left on its own would pair its goodbye with the others' next sum.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
+from torch import nn
 
-from ivicl.learn.network.model import IVNetwork
-
-
-def sum_over_processes(network: IVNetwork, sums: dict[str, float], sizes: dict[str, int]) -> None:
-    for parameter in network.parameters():
-        if parameter.requires_grad:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-            dist.all_reduce(parameter.grad)
-    values = torch.tensor([*sums.values(), *sizes.values()], dtype=torch.float64)
-    dist.all_reduce(values)
-    for key, value in zip([*sums], values[: len(sums)].tolist(), strict=True):
-        sums[key] = value
-    for key, value in zip([*sizes], values[len(sums) :].tolist(), strict=True):
-        sizes[key] = int(value)
+from ivicl.learn.training.devices import backend
 
 
-def join() -> tuple[int, int]:
-    """Join the process group that torchrun set up, if any."""
+def local_rank() -> int:
+    """The number of this process on its machine, as torchrun gives it."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This process among those of the run."""
+
+    rank: int
+    world: int
+    device: torch.device
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the one that writes."""
+        return self.rank == 0
+
+    def sum_gradients(self, network: nn.Module) -> None:
+        """Add up the gradients of all processes, in place."""
+        if self.world == 1:
+            return
+        for parameter in network.parameters():
+            if parameter.requires_grad:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                dist.all_reduce(parameter.grad)
+
+    def sum_values(self, values: list[float]) -> list[float]:
+        """Sums over processes."""
+        if self.world == 1:
+            return values
+        total = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.all_reduce(total)
+        summed: list[float] = total.tolist()
+        return summed
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is set in any process; all get the same answer."""
+        return self.sum_values([float(flag)])[0] > 0
+
+    def wait(self) -> None:
+        """Until all have come here: what the first wrote before is there for all."""
+        self.any(False)
+
+
+@contextlib.contextmanager
+def joined(device: torch.device) -> Iterator[Processes]:
+    """Join the group that torchrun set up, if any and not joined yet, and leave it together."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1 and not dist.is_initialized():
-        dist.init_process_group("gloo")
-    return (dist.get_rank(), world) if world > 1 else (0, 1)
-
-
-def leave(world: int) -> None:
-    """Wait for the others and leave the group."""
-    if world > 1:
-        dist.barrier()
+    if world == 1:
+        yield Processes(0, 1, device)
+        return
+    if dist.is_initialized():
+        yield Processes(dist.get_rank(), world, device)
+        return
+    dist.init_process_group(backend(device))
+    try:
+        processes = Processes(dist.get_rank(), world, device)
+        yield processes
+        processes.wait()
+    finally:
         dist.destroy_process_group()
