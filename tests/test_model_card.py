@@ -152,7 +152,7 @@ def test_tables_of_the_prior_are_as_many_as_asked_and_the_same_each_time():
 
 
 def test_synthetic_lines(monkeypatch):
-    """Three data sets: all is held; the upper end sticks out; the effect's interval and the set given x lose a lower end."""
+    """Three data sets: all is held; the upper end sticks out; the effect and the set given x lose a lower end."""
     truths = (
         {"lower": -0.25, "upper": 0.25, "lower_x": -0.125, "upper_x": 0.125, "sate": 0.0},
         {"lower": -0.25, "upper": 0.75, "lower_x": 0.0, "upper_x": 0.25, "sate": 0.9},
