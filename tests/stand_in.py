@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.methods.pretrained.runtime import Posteriors
 from ivicl.posterior import EFFECT_EDGES
 

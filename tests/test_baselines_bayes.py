@@ -11,8 +11,14 @@ import torch
 
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError, MissingDependencyError
-from ivicl.methods.baselines.parts.gp import JITTER, GPOptions, LatentGP, posterior_latents, spread_points, standardise
-from ivicl.methods.baselines.parts.gp_methods import STRATUM_EFFECT, compatible_strata
+from ivicl.methods.baselines.parts.gp import (
+    JITTER,
+    GPOptions,
+    LatentGP,
+    posterior_latents,
+    spread_points,
+    standardised_columns,
+)
 from ivicl.methods.baselines.parts.simulate import SWITCH
 
 CHOLESTYRAMINE = np.array([158, 14, 0, 0, 52, 12, 23, 78])
@@ -89,24 +95,12 @@ def test_posterior_draws_have_the_moments_of_q_and_are_joint_over_rows(shared):
     assert (f[..., 0] - f[..., 5]).std() < 0.05
 
 
-def test_likelihood_groups_are_the_strata_that_can_show_a_cell():
-    table = compatible_strata()
-    for s in range(16):
-        t_of_z, y_of_t = (s >> 3 & 1, s >> 2 & 1), (s >> 1 & 1, s & 1)
-        assert STRATUM_EFFECT[s] == y_of_t[1] - y_of_t[0]
-        for z in (0, 1):
-            t = t_of_z[z]
-            shown = 4 * z + 2 * t + y_of_t[t]
-            assert [c for c in range(4 * z, 4 * z + 4) if table[c, s]] == [shown]
-    assert (table.sum(1) == 4).all()
-
-
 def test_standardise_and_inducing_points():
     x = np.column_stack([np.arange(10.0) * 1e6, np.full(10, 3.0)])
-    made = standardise(x, np.ones(10))
+    made = standardised_columns(x, np.ones(10))
     assert made.shape == (10, 1)
     assert made.std() == pytest.approx(1.0)
-    np.testing.assert_array_equal(standardise(np.ones((4, 2)), np.ones(4)), np.zeros((4, 1)))
+    np.testing.assert_array_equal(standardised_columns(np.ones((4, 2)), np.ones(4)), np.zeros((4, 1)))
     points = spread_points(made, 4, np.random.default_rng(0))
     assert len(np.unique(points)) == 4
     assert len(spread_points(np.zeros((9, 1)), 4, np.random.default_rng(0))) == 1

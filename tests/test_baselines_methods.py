@@ -8,12 +8,12 @@ from scipy.stats import norm
 
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError
+from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.methods.baselines.parts.levels import outcome_levels
 from ivicl.methods.baselines.parts.nuisance import NuisanceConfig, estimate_nuisances
 from ivicl.methods.baselines.parts.one_step import critical_value, estimate_ends
 from ivicl.methods.baselines.parts.scores import default_sharpness
 from ivicl.methods.baselines.parts.simulate import MARGIN, SWITCH, WITH_MARGIN, NewtonLogistic
-from ivicl.methods.classical.balke_pearl import sharp_ends
 
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
 FAST = NewtonLogistic()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
+from ivicl.identification.balke_pearl import sharp_ends, terms
 from ivicl.methods.baselines.parts.scores import SOFTMAX_GAP, cell_scores, default_sharpness, end_scores
 from ivicl.methods.baselines.parts.simulate import CROSSING, IRRELEVANT, MARGIN, SWITCH
-from ivicl.methods.classical.balke_pearl import sharp_ends, terms
 
 LAWS = [MARGIN, SWITCH, CROSSING, IRRELEVANT]
 FORMS = [("margin", None), ("logsumexp", 30.0), ("softmax", 30.0)]

@@ -9,7 +9,7 @@ import pytest
 
 from enumeration import EFFECT, draws, mixture
 from ivicl import InputError, IVBounds
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.methods.classical.exact import WATCHED, exact_posterior, exact_posteriors
 from ivicl.methods.classical.line_move import line_move
 from ivicl.methods.classical.strata_chains import CELLS, CIRCUITS, INCIDENCE, StrataChains

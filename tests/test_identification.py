@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ivicl.identification
 from enumeration import compatible
 from ivicl.identification import estimands, laws, strata
 from ivicl.identification.amounts import mean_ends
@@ -15,6 +18,19 @@ from ivicl.identification.inequalities import excess, level_excess, nearest_law
 from linear_program import least_move, level_program, random_laws, random_level_law, strata_program
 
 BINARY = np.array([0.0, 1.0])
+
+
+def test_the_room_imports_numpy_and_nothing_above_it():
+    for file in Path(ivicl.identification.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                inside = name.startswith(("ivicl.identification", "ivicl.errors", "ivicl._shared"))
+                assert inside or name.split(".")[0] not in ("ivicl", "torch", "scipy", "polars", "narwhals"), (
+                    file,
+                    name,
+                )
 
 
 # --- strata and laws
@@ -80,6 +96,16 @@ def test_soft_law_is_the_mean_of_the_laws_over_all_thresholds():
     thresholds = np.linspace(-1.0, 5.0, 6001)[:-1] + 0.0005
     at = [laws.law_of(laws.count_cells(z, t, y >= c, w)) for c in thresholds]
     np.testing.assert_allclose(soft, np.mean(at, axis=0), atol=1e-9)
+
+
+def test_thresholds_carry_the_whole_range():
+    z, t, y, w = small_amounts(np.random.default_rng(3))
+    counts, lengths = laws.count_thresholds(z, t, y, w, (-1.0, 5.0))
+    assert lengths.sum() == pytest.approx(6.0)
+    means, shares = laws.arm_means(z, t, y, w)
+    soft = laws.soft_law(means, shares, -1.0, 5.0)
+    np.testing.assert_allclose(np.tensordot(lengths, laws.law_of(counts), 1) / 6.0, soft, atol=1e-12)
+    np.testing.assert_array_equal(counts.sum(axis=-1), np.broadcast_to(laws.count_arms(z, t, w), (len(counts), 2, 2)))
 
 
 # --- sharp ends

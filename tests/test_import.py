@@ -12,7 +12,7 @@ import ivicl
 import ivicl.cli
 from ivicl.errors import InputError, MissingDependencyError
 
-HEAVY = ("torch", "sklearn", "matplotlib", "pandas", "onnxruntime")
+HEAVY = ("torch", "sklearn", "matplotlib", "pandas", "onnxruntime", "scipy")
 
 
 def child(program: str) -> tuple[float, str]:
@@ -73,3 +73,23 @@ def test_version_flag():
     )
     assert out.strip() == ivicl.__version__
     assert time.monotonic() - started < 60
+
+
+def test_the_core_runs_without_scipy():
+    program = """
+import sys
+sys.modules["scipy"] = None  # as if it were not installed: any import of it fails
+import numpy as np
+from ivicl import IVBounds, rct_to_iv
+from ivicl.benchmarks import airplane, links, synthetic
+for method in ("balke-pearl", "sharp", "manski", "manski-iv", "no-defiers", "late"):
+    IVBounds(method=method).fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
+IVBounds(method="exact", n_chains=32, n_draws=64).fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
+rng = np.random.default_rng(0)
+trial = {"t": rng.integers(0, 2, 400), "y": rng.random(400), "a": rng.random(400), "u": rng.random(400)}
+import polars as pl
+rct_to_iv(pl.DataFrame(trial), treatment="t", outcome="y", observed=["a"], hidden=["u"])
+airplane.dataset(), links.dataset(links.SETTINGS[0], 0), synthetic.generate(0, 64)
+print("done")
+"""
+    assert child(program)[1].strip() == "done"

@@ -8,13 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ivicl.errors import InputError  # noqa: E402
+from ivicl.identification.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
 from ivicl.learn.network.head import read_grid  # noqa: E402
 from ivicl.learn.network.linalg import block_inverse, inverse  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.learn.network.regression import Arm, RegressionLayer  # noqa: E402
 from ivicl.learn.theory import sharp_ends  # noqa: E402
-from ivicl.methods.classical.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
 
 PSEUDO = NetworkConfig().pseudo_count
 

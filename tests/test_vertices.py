@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ivicl.benchmarks.model_card import reference  # noqa: E402
+from ivicl.identification.balke_pearl import sharp_ends  # noqa: E402
 from ivicl.learn.network.summary import smoothed_law  # noqa: E402
 from ivicl.learn.network.vertices import (  # noqa: E402
     COUNT,
@@ -18,7 +19,6 @@ from ivicl.learn.network.vertices import (  # noqa: E402
     spread_mass,
 )
 from ivicl.learn.theory import law_of  # noqa: E402
-from ivicl.methods.classical.balke_pearl import sharp_ends  # noqa: E402
 
 
 def test_the_outermost_corners_are_the_ends_of_the_identified_set() -> None:

@@ -22,9 +22,10 @@ import torch
 from scipy.special import softmax
 
 from ivicl import IVBounds
-from ivicl.methods.baselines.parts.gp_methods import STRATUM_EFFECT, compatible_strata
 from ivicl.benchmarks.synthetic import generate
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.strata import EFFECT as STRATUM_EFFECT
+from ivicl.identification.strata import LAW, PAIRS
 from ivicl.methods.classical.exact import exact_posterior
 
 HERE = Path(__file__).parent
@@ -34,9 +35,7 @@ TABLES = {
 }
 SCALES = (1.0, 3.0, 6.0)
 LEVELS = np.array([0.005, 0.995])
-SHOWS = compatible_strata().astype(float)  # (8, 16)
-# strata that differ only in the outcome never seen: always-takers in Y(0), never-takers in Y(1)
-PAIRS = [(8 * 1 + 4 * 1 + y1, 8 + 4 + 2 + y1) for y1 in (0, 1)] + [(2 * y0, 2 * y0 + 1) for y0 in (0, 1)]
+SHOWS = LAW.T  # (8, 16)
 
 
 def log_likelihood(logits: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from ivicl.methods.baselines.parts.nuisance import NuisanceConfig, estimate_nuis
 from ivicl.methods.baselines.parts.one_step import estimate_ends
 from ivicl.methods.baselines.parts.scores import N_TERMS, default_sharpness
 from ivicl.methods.baselines.parts.simulate import WITH_MARGIN, WITHOUT_MARGIN, Law, NewtonLogistic
-from ivicl.methods.classical.balke_pearl import sharp_ends
+from ivicl.identification.balke_pearl import sharp_ends
 
 METHODS = ("plugin", "levis margin", "levis smooth", "whitehouse")
 

@@ -1,7 +1,7 @@
 """Which combination of thresholds for an outcome that is not binary? Laws whose identified set is known.
 
 Each law: four types of people by compliance, with Dirichlet shares; each type has its own Beta laws of Y(0) and Y(1)
-on K levels. The identified set is the linear program's at the true law. Tables of n people are drawn from the law and
+on K levels. The identified set is the sharp one at the true law. Tables of n people are drawn from the law and
 fitted without covariates; an interval is valid when it holds the whole identified set.
 
 Run: python records/2026-11-16-combinations/run.py [--laws 100]     # prints the table; about five minutes
@@ -18,7 +18,8 @@ import numpy as np
 from scipy import stats
 
 from ivicl import IVBounds
-from ivicl.methods.classical.sharp import level_program
+from ivicl.identification.amounts import mean_ends
+from ivicl.identification.estimands import average_effect
 from ivicl.data import IVData
 
 COMPLIANCE = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -51,7 +52,7 @@ def draw_law(levels: int, rng: np.random.Generator) -> Law:
         for z, t in enumerate(taken):
             p[z, t] += share * y[t]
         effect += share * float(values @ (y[1] - y[0]))
-    lower, upper, _ = level_program(p, values, values)
+    lower, upper = (float(end) for end in average_effect(mean_ends(p, values)))
     return Law(p, lower, upper, effect)
 
 

@@ -13,6 +13,7 @@ from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles
 from ivicl.errors import InputError
+from ivicl.identification.laws import count_cells
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,7 @@ class IVData:
         """The (2, 2, 2) table of people by `[z][t][y]`; for a binary outcome only."""
         if not self.binary:
             raise InputError("a table of counts needs a binary outcome; use threshold(c) to make one.")
-        cell = (4 * self.z + 2 * self.t + self.y).astype(np.int64)
-        return np.bincount(cell, weights=self.w, minlength=8).reshape(2, 2, 2)
+        return count_cells(self.z, self.t, self.y, self.w)
 
     def threshold(self, c: float) -> IVData:
         """The same people with the binary outcome 1{y >= c}."""

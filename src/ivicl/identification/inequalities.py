@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from ivicl._shared.records import Record
-from ivicl.data import IVData
-from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import law_of
 
 
@@ -78,37 +76,6 @@ def check_counts(counts: np.ndarray, threshold: float | None = None) -> list[Ine
             p_value = NormalDist().cdf(-over[t, y] / error) if error > 0 else 1.0
             found.append(Inequality(t, y, float(over[t, y]), p_value, threshold))
     return found
-
-
-def check(data: IVData) -> list[Inequality]:
-    """The four inequalities; for an outcome that is not binary, each at the threshold where its p-value is smallest."""
-    if data.binary:
-        return check_counts(data.counts())
-    worst: dict[tuple[int, int], Inequality] = {}
-    for c in _test_thresholds(data):
-        for inequality in check_counts(data.threshold(c).counts(), float(c)):
-            key = (inequality.t, inequality.y)
-            if key not in worst or inequality.p_value < worst[key].p_value:
-                worst[key] = inequality
-    return list(worst.values())
-
-
-def _test_thresholds(data: IVData, most: int = 9) -> np.ndarray:
-    levels = np.unique(data.y)[1:]
-    if len(levels) <= most:
-        return levels if len(levels) else np.array([data.outcome_range[1]])
-    return np.unique(weighted_quantile(data.y, data.w, np.linspace(0, 1, most + 2)[1:-1]))
-
-
-def warning_of(inequalities: list[Inequality]) -> str | None:
-    """One sentence on the worst violation, or None."""
-    worst = max(inequalities, key=lambda i: i.excess)
-    if not worst.violated:
-        return None
-    return (
-        f"the sample violates the instrumental inequality {worst.name()} by {worst.excess:.4f} "
-        f"(one-sided p = {worst.p_value:.3g})"
-    )
 
 
 def nearest_law(counts: np.ndarray) -> np.ndarray:

@@ -31,6 +31,22 @@ def count_cells(z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> n
     return np.bincount(cell_index(z, t, y).astype(np.int64), w, 8).reshape(2, 2, 2)
 
 
+def count_thresholds(
+    z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray, outcome_range: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The counts of 1{Y >= c} for every c in the range: (M, 2, 2, 2) tables, and the length of range of each.
+
+    Between two observed values the table does not change, so finitely many tables carry the whole integral
+    E[Y(1) - Y(0)] = integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: no grid, no discretisation error.
+    """
+    low, high = outcome_range
+    levels, place = np.unique(y, return_inverse=True)
+    people = count_levels(z, t, place, w, len(levels) + 1)  # nobody reaches the last, the rest of the range
+    at_least = np.cumsum(people[..., ::-1], axis=-1)[..., ::-1]
+    ones = np.moveaxis(at_least, -1, 0)
+    return np.stack([ones[0] - ones, ones], axis=-1), np.diff(np.concatenate([[low], levels, [high]]))
+
+
 def law_of(counts: np.ndarray, pseudo_count: float = 0.0) -> np.ndarray:
     """P(T=t, Y=k | Z=z) from counts (..., 2, 2, K).
 

@@ -15,8 +15,9 @@ import numpy as np
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData
 from ivicl.errors import InputError
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.strata import GAMMA
 from ivicl.methods.base import Estimates, Method, MethodBounds, Request
-from ivicl.methods.classical.balke_pearl import sharp_ends
 from ivicl.methods.classical.strata_chains import StrataChains
 from ivicl.posterior import EFFECT_EDGES, N_BINS, BinnedPosterior, IdentifiedSet
 
@@ -61,7 +62,7 @@ class ExactPosteriors:
 
 
 def exact_posterior(
-    counts: Any, gamma: float = 0.1, rng: np.random.Generator | None = None, **settings: Any
+    counts: Any, gamma: float = GAMMA, rng: np.random.Generator | None = None, **settings: Any
 ) -> BinnedPosterior:
     """The posterior of the effect for one table of people by [z][t][y]; settings as in `exact_posteriors`."""
     table = np.asarray(counts, dtype=np.float64).reshape(1, 2, 2, 2)
@@ -70,7 +71,7 @@ def exact_posterior(
 
 def exact_posteriors(
     counts: Any,
-    gamma: float = 0.1,
+    gamma: float = GAMMA,
     rng: np.random.Generator | None = None,
     n_chains: int = 256,
     n_draws: int = 200_000,
@@ -186,7 +187,7 @@ def _checked_tables(counts: Any) -> np.ndarray:
 class ExactOptions:
     """The prior, and how long the chains run."""
 
-    gamma: float = 0.1
+    gamma: float = GAMMA
     """Concentration of the symmetric Dirichlet prior on the sixteen strata."""
     n_chains: int = 512
     n_draws: int = 150_000

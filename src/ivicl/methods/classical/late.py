@@ -7,13 +7,13 @@ from statistics import NormalDist
 import numpy as np
 
 from ivicl.data import IVData
+from ivicl.identification.laws import arm_means
 from ivicl.methods.base import Estimates, Method, MethodBounds, Request
-from ivicl.methods.classical.manski import arm_means
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="late"`: Wald's ratio, with Anderson and Rubin's interval, which a weak instrument cannot fool."""
-    means, shares = arm_means(data)
+    means, shares = arm_means(data.z, data.t, data.y, data.w)
     span = data.outcome_range[1] - data.outcome_range[0]
     y_effect, t_effect = means[1].sum() - means[0].sum(), shares[1, 1] - shares[0, 1]
     var_y, var_t, cov = _arm_variances(data)

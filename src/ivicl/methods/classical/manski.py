@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ivicl.data import IVData
+from ivicl.identification.laws import arm_means
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
-
-
-def arm_means(data: IVData) -> tuple[np.ndarray, np.ndarray]:
-    """E[Y 1{T=t} | Z=z] and P(T=t | Z=z), each (2, 2) indexed [z][t]."""
-    cell = (2 * data.z + data.t).astype(np.int64)
-    people = np.bincount(cell, data.w, 4).reshape(2, 2)
-    totals = np.bincount(cell, data.w * data.y, 4).reshape(2, 2)
-    arms = people.sum(axis=1, keepdims=True)
-    return totals / arms, people / arms
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
@@ -32,7 +22,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 def bounds_iv(data: IVData, request: Request) -> MethodBounds:
     """`method="manski-iv"`: Y(0) and Y(1) are each mean independent of the instrument."""
     low, high = data.outcome_range
-    means, shares = arm_means(data)
+    means, shares = arm_means(data.z, data.t, data.y, data.w)
     ends = []
     crossed = False
     for t in (0, 1):

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
+from ivicl.identification.laws import arm_means, law_of
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
-from ivicl.methods.classical.manski import arm_means
 
 
 def raising(data: IVData) -> tuple[IVData, bool]:
     """The data with Z coded so that it raises T, and whether it had to be recoded."""
-    _, shares = arm_means(data)
+    _, shares = arm_means(data.z, data.t, data.y, data.w)
     if shares[1, 1] >= shares[0, 1]:
         return data, False
     return replace(data, z=1.0 - data.z), True
@@ -22,7 +22,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="no-defiers"`: bounds of the ATE; their width is the outcome's range times (1 - first stage)."""
     data, recoded = raising(data)
     low, high = data.outcome_range
-    means, shares = arm_means(data)
+    means, shares = arm_means(data.z, data.t, data.y, data.w)
     itt = means[1].sum() - means[0].sum()
     always, never = shares[0, 1], shares[1, 0]
     # Compliers' effect is the intention-to-treat effect. Always-takers show Y(1) in arm 0, never-takers Y(0) in arm 1.
@@ -51,8 +51,7 @@ def _negative_complier_mass(data: IVData) -> float:
     For an outcome that is not binary, the question is put to Y at least its median.
     """
     binary = data if data.binary else data.threshold(float(weighted_quantile(data.y, data.w, 0.5)))
-    counts = binary.counts()
-    law = counts / counts.sum(axis=(1, 2), keepdims=True)
+    law = law_of(binary.counts())
     return float(max((law[0, 1] - law[1, 1]).max(), (law[1, 0] - law[0, 0]).max()))
 
 

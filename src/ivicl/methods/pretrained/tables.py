@@ -9,6 +9,7 @@ import numpy as np
 
 from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
+from ivicl.identification.laws import cell_index
 from ivicl.methods.base import Request
 from ivicl.methods.outcomes import Thresholds, choose_thresholds, randomised
 from ivicl.methods.pretrained.batching import Table
@@ -76,7 +77,7 @@ def association(table: Table) -> np.ndarray:
     The share of a column's variance that lies between the cells (the same formula as `prepare.order_covariates`).
     """
     x = standardise(table.x, table.w)
-    cell = (4 * table.z + 2 * table.t + table.y).astype(np.int64)
+    cell = cell_index(table.z, table.t, table.y).astype(np.int64)
     indicator = (cell[:, None] == np.arange(8)) * table.w[:, None]
     size = indicator.sum(0)
     score = (x.T @ indicator) / (np.sqrt(size) + 1e-9)

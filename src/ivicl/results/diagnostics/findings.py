@@ -6,7 +6,8 @@ ok: nothing to do. look: read the sentence before you believe the bounds. stop: 
 from __future__ import annotations
 
 from ivicl.data import IVData
-from ivicl.identification.inequalities import Inequality, check
+from ivicl.identification.inequalities import Inequality
+from ivicl.methods.inequalities import check
 from ivicl.results.diagnostics.covariates import balance, positivity
 from ivicl.results.diagnostics.measurements import compliance, first_stage, outcome
 from ivicl.results.diagnostics.records import (

@@ -6,6 +6,7 @@ import numpy as np
 
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
+from ivicl.identification.laws import count_arms
 from ivicl.results.diagnostics.records import Compliance, FirstStage, OutcomeRange
 
 
@@ -35,8 +36,7 @@ def first_stage(data: IVData) -> FirstStage:
 
 def compliance(data: IVData) -> Compliance:
     """People by [z][t], and who did not do as the instrument said."""
-    cell = (2 * data.z + data.t).astype(np.int64)
-    people = np.bincount(cell, data.w, 4).reshape(2, 2)
+    people = count_arms(data.z, data.t, data.w)
     treated = people[:, 1] > 0
     untreated = people[:, 0] > 0
     if not (treated[0] or untreated[1]) or not (treated[1] or untreated[0]):

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ivicl._shared.scaling import standardise
 from ivicl.methods.baselines.parts.options import GPOptions
 
 JITTER = 5e-4
@@ -100,14 +101,11 @@ def quiet_torch(seed: int) -> Iterator[torch.Generator]:
         torch.set_num_threads(threads)
 
 
-def standardise(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def standardised_columns(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Columns with weighted mean 0 and sd 1, constant ones left out; if none is left, one column of zeros."""
-    varies = (x != x[:1]).any(0)
-    if not varies.any():
-        return np.zeros((len(x), 1))
-    x = x[:, varies]
-    centred = x - np.average(x, axis=0, weights=weight)
-    return centred / np.sqrt(np.average(centred**2, axis=0, weights=weight))
+    columns = standardise(x, weight)
+    columns = columns[:, (columns != 0).any(axis=0)]
+    return columns if columns.shape[1] else np.zeros((len(x), 1))
 
 
 def spread_points(x: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -18,28 +18,18 @@ import numpy as np
 
 from ivicl.data import IVData
 from ivicl.errors import InputError
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.laws import cell_index
+from ivicl.identification.strata import EFFECT, LAW
 from ivicl.methods.base import Estimates, MethodBounds, Request
 from ivicl.methods.baselines.parts.dependencies import require
 from ivicl.methods.baselines.parts.folds import merge_rows
 from ivicl.methods.baselines.parts.levels import OutcomeLevels, outcome_levels
 from ivicl.methods.baselines.parts.options import GPOptions
-from ivicl.methods.classical.balke_pearl import sharp_ends
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-_STRATUM = np.arange(16)
-T_OF_Z = np.stack([_STRATUM >> 3 & 1, _STRATUM >> 2 & 1])
-Y_OF_T = np.stack([_STRATUM >> 1 & 1, _STRATUM & 1])
-STRATUM_EFFECT = Y_OF_T[1] - Y_OF_T[0]
-
-
-def compatible_strata() -> np.ndarray:
-    """(8, 16) booleans: which strata can show the cell 4 z + 2 t + y."""
-    cell = np.arange(8)
-    z, t, y = cell >> 2, cell >> 1 & 1, cell & 1
-    return (T_OF_Z[z] == t[:, None]) & (Y_OF_T[t] == y[:, None])
 
 
 def bounds_of_ends(data: IVData, request: Request) -> MethodBounds:
@@ -79,10 +69,9 @@ def bounds_of_effect(data: IVData, request: Request) -> MethodBounds:
         raise InputError('method "bayes" combines thresholds as "comonotone" or "independent", not "randomised".')
     m = len(run.levels.steps)
     effects = np.zeros((m, run.config.draws))
-    contrast = np.asarray(STRATUM_EFFECT, dtype=float)
     for rows, f in run.fit_and_draw(16 * m, True, _strata_likelihood(run, m)):
         strata = f.reshape(len(f), m, 16, -1).softmax(2).numpy()
-        effects += np.einsum("sjkb,k,b->js", strata, contrast, run.share[rows])
+        effects += np.einsum("sjkb,k,b->js", strata, EFFECT, run.share[rows])
     if m == 1:
         draws = effects[0] * run.span
         posterior = BinnedPosterior.from_samples(draws, EFFECT_EDGES * run.span)
@@ -114,14 +103,14 @@ class _Run:
     def __init__(self, data: IVData, request: Request, method: str) -> None:
         require("torch", method)
         require("gpytorch", method)
-        from ivicl.methods.baselines.parts.gp import standardise
+        from ivicl.methods.baselines.parts.gp import standardised_columns
 
         self.started = time.perf_counter()
         self.config: GPOptions = request.own
         self.request, self.method = request, method
         self.levels: OutcomeLevels = outcome_levels(data, request.n_thresholds)
         self.span = float(self.levels.steps.sum())
-        columns = np.column_stack([standardise(data.x, data.w), data.z, data.t, self.levels.level])
+        columns = np.column_stack([standardised_columns(data.x, data.w), data.z, data.t, self.levels.level])
         merged, self.people = merge_rows(columns, data.w)
         self.x = merged[:, :-3]
         self.z, self.t, self.level = (merged[:, k].astype(np.int64) for k in (-3, -2, -1))
@@ -188,8 +177,8 @@ def _strata_likelihood(run: _Run, m: int) -> Callable[[Tensor, Tensor], Tensor]:
     import torch
 
     above = run.level[:, None] >= np.arange(1, m + 1)  # (n, m)
-    cells = 4 * run.z[:, None] + 2 * run.t[:, None] + above
-    impossible = torch.as_tensor(~compatible_strata()[cells]).permute(1, 2, 0)  # (m, 16, n)
+    cells = cell_index(run.z[:, None], run.t[:, None], above)
+    impossible = torch.as_tensor(LAW.T[cells] == 0).permute(1, 2, 0)  # (m, 16, n)
 
     def log_likelihood(f: Tensor, rows: Tensor) -> Tensor:
         log_strata = f.reshape(len(f), m, 16, -1).log_softmax(2)

@@ -7,9 +7,9 @@ import time
 import numpy as np
 
 from ivicl.data import IVData
+from ivicl.identification.balke_pearl import terms
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, MethodBounds, Request
 from ivicl.methods.baselines.parts.one_step import fit_nuisances
-from ivicl.methods.classical.balke_pearl import terms
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from ivicl.methods.classical.balke_pearl import terms
+from ivicl.identification.balke_pearl import terms
 
 N_TERMS = 8
 # max over the margins d of 7 d exp(-d) / (1 + 7 exp(-d)): how far sm_b can fall below the maximum, times b.

@@ -14,7 +14,7 @@ from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ivicl.data import IVData
-from ivicl.methods.classical.balke_pearl import sharp_ends, terms
+from ivicl.identification.balke_pearl import sharp_ends, terms
 
 
 @dataclass(frozen=True)
