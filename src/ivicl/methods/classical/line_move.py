@@ -65,7 +65,8 @@ def line_move(
         columns = np.arange(len(odds))
         inner = slope[np.minimum(anchor, len(slope) - 1), columns]
         chosen = np.where(place == 0, left_slope, np.where(place == len(knots), -right_slope, inner))
-        return heights[anchor, columns] + chosen * (odds - knots[anchor, columns])
+        log_height: np.ndarray = heights[anchor, columns] + chosen * (odds - knots[anchor, columns])
+        return log_height
 
     gain = line.log_density(proposed[None])[0] - log_proposal(proposed)
     loss = line.log_density(current[None])[0] - log_proposal(current)
@@ -100,7 +101,7 @@ class _Line:
         odds = np.exp(-log_odds)
         u = np.maximum(self.length / (1 + odds), TINY)
         r = np.maximum(u * odds, TINY)
-        total = np.log(u) + np.log(r)
+        total: np.ndarray = np.log(u) + np.log(r)
         for gap, power in zip(self.growing_gaps, self.growing_powers, strict=True):
             total += power * np.log(gap + u)
         for gap, power in zip(self.shrinking_gaps, self.shrinking_powers, strict=True):
@@ -120,7 +121,8 @@ def _knots(line: _Line) -> np.ndarray:
 
 def _bend(gaps: np.ndarray, length: np.ndarray) -> np.ndarray:
     second = np.partition(gaps, 1, axis=0)[1]
-    return np.log(np.clip(second / length, 1e-250, 1.0))
+    log_odds: np.ndarray = np.log(np.clip(second / length, 1e-250, 1.0))
+    return log_odds
 
 
 def _expm1_ratio(x: np.ndarray) -> np.ndarray:
@@ -151,5 +153,6 @@ def _draw_in_segment(
     )
     middle = start + np.where(flat, inside * run, grown / np.where(flat, 1.0, s))
     log_inside = np.log(inside)
-    drawn = np.where(segment == 0, knots[0] + log_inside / left_slope, middle)
-    return np.where(segment == len(knots), knots[-1] - log_inside / right_slope, drawn)
+    drawn: np.ndarray = np.where(segment == 0, knots[0] + log_inside / left_slope, middle)
+    drawn = np.where(segment == len(knots), knots[-1] - log_inside / right_slope, drawn)
+    return drawn

@@ -132,7 +132,8 @@ class StrataChains:
             fitted = INCIDENCE @ cells
             cells *= INCIDENCE.T @ (self.counts / np.maximum(fitted, 1e-280)) / total
         cells += self.rng.standard_gamma(self.shapes[:, None], cells.shape) / total
-        return cells / cells.sum(axis=0)
+        cells /= cells.sum(axis=0)
+        return cells
 
     def burn_in(self, n_sweeps: int) -> None:
         """Sweeps that forget the start and learn which circuits move mass: some are long, some blocked, by table.
@@ -198,7 +199,8 @@ class StrataChains:
 
     def expected_effect(self) -> np.ndarray:
         """(C,) the effect with the unseen outcomes averaged out: smoother, so better for watching the chains."""
-        return EFFECT_SEEN @ self.cells + EFFECT_UNSEEN @ self.cells[:4] / 2
+        effect: np.ndarray = EFFECT_SEEN @ self.cells + EFFECT_UNSEEN @ self.cells[:4] / 2
+        return effect
 
     def draw_effects(self, n_draws: int, n_tables: int = 1) -> np.ndarray:
         """(n_draws, C) effects: the unseen outcomes' splits do not depend on the data, and are cheap to repeat.
@@ -211,8 +213,11 @@ class StrataChains:
         shift = self.rng.random((4, 1, n_tables, 1))
         uniform = (LATTICE[:, None, None, None] * place + shift) % 1.0
         splits = self.splits[(uniform * len(self.splits)).astype(np.int64)].reshape(4, n_draws, -1)
-        return EFFECT_SEEN @ self.cells + np.einsum("krc,kc->rc", splits, EFFECT_UNSEEN[:, None] * self.cells[:4])
+        unseen = np.einsum("krc,kc->rc", splits, EFFECT_UNSEEN[:, None] * self.cells[:4])
+        effect: np.ndarray = EFFECT_SEEN @ self.cells + unseen
+        return effect
 
     def laws(self) -> np.ndarray:
         """(C, 2, 2, 2) the observed law at each chain's state."""
-        return (INCIDENCE @ self.cells).T.reshape(-1, 2, 2, 2)
+        law: np.ndarray = INCIDENCE @ self.cells
+        return law.T.reshape(-1, 2, 2, 2)

@@ -76,7 +76,8 @@ def varying(x: np.ndarray) -> np.ndarray:
     if not len(x):
         return np.zeros(x.shape[1], dtype=bool)
     low, high = x.min(0), x.max(0)
-    return 0.5 * high - 0.5 * low > 1e-13 * np.maximum(np.abs(low), np.abs(high))
+    varies: np.ndarray = 0.5 * high - 0.5 * low > 1e-13 * np.maximum(np.abs(low), np.abs(high))
+    return varies
 
 
 def _standardised_rows(data: IVData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

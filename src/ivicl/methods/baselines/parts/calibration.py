@@ -25,7 +25,9 @@ def fit_scaling(log_p: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.
         return value, gradient + parameters / PRIOR_SD**2
 
     bounds = [(-1.5, 1.5)] + [(-3.0, 3.0)] * log_p.shape[1]
-    return minimize(loss, np.zeros(1 + log_p.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    found = minimize(loss, np.zeros(1 + log_p.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
+    parameters: np.ndarray = found.x
+    return parameters
 
 
 def cross_calibrate(
@@ -49,7 +51,8 @@ def cross_calibrate(
             full = np.zeros((len(scaled), p.shape[1]))
             full[:, possible] = scaled
             calibrated[fold == k] = np.where(p[fold == k] > 0, full, 0.0)
-    return calibrated / calibrated.sum(1, keepdims=True)
+    calibrated /= calibrated.sum(1, keepdims=True)
+    return calibrated
 
 
 def log_loss(p: np.ndarray, label: np.ndarray, weight: np.ndarray) -> float:

@@ -53,7 +53,7 @@ def find_weights(model_path: str | Path | None = None) -> Path:
     )
 
 
-class TabPFNLearner(ClassifierMixin, BaseEstimator):
+class TabPFNLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """TabPFN-v2 as a scikit-learn classifier that never touches the network.
 
     >>> TabPFNLearner(n_estimators=4).get_params()["n_estimators"]
@@ -89,7 +89,8 @@ class TabPFNLearner(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        return self.model_.predict_proba(x)
+        probabilities: np.ndarray = self.model_.predict_proba(x)
+        return probabilities
 
 
 def _classifier_class() -> Any:
