@@ -27,7 +27,7 @@ _UPPER = np.column_stack([balke_pearl.UPPER_TABLE.reshape(8, 8), balke_pearl.UPP
 
 def law_of(p: Tensor) -> Tensor:
     """(..., 16) strata probabilities to (..., 2, 2, 2) = P(T=t, Y=y | Z=z)."""
-    return (p @ LAW.to(p)).unflatten(-1, (2, 2, 2))
+    return torch.unflatten(p @ LAW.to(p), -1, (2, 2, 2))
 
 
 def orbit_effects(mass: Tensor) -> Tensor:

@@ -67,7 +67,7 @@ def write_bins(
     at_lower = _relative(anchors.lower, scale, END_SPAN)
     at_upper = _relative(anchors.upper, scale, END_SPAN)
     between = _relative(anchors.lower, (anchors.upper - anchors.lower).clamp(min=0.01), EFFECT_SPAN)
-    plain, inner, left, right, share, shape = effect.split(EFFECT_PARTS, 1)
+    plain, inner, left, right, share, shape = effect.split_with_sizes(EFFECT_PARTS, 1)
     smooth = _plain(plain) + read_grid(inner, between) + read_grid(left, at_lower) + read_grid(right, at_upper)
     effect = smooth.softmax(1)
     if spikes is not None:
@@ -75,7 +75,7 @@ def write_bins(
     effect = effect.clamp(min=1e-30).log()
     ends = []
     for raw, place in ((lower, at_lower), (upper, at_upper)):
-        plain, near = raw.split([COARSE, END_GRID], 1)
+        plain, near = raw.split_with_sizes([COARSE, END_GRID], 1)
         ends.append(_plain(plain) + read_grid(near, place))
     return effect, ends[0], ends[1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -15,15 +17,15 @@ class _Inverse(torch.autograd.Function):
     """Cholesky; the backward pass needs the inverse alone."""
 
     @staticmethod
-    def forward(ctx, matrix: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx: Any, matrix: Tensor) -> Tensor:
         factor = torch.linalg.cholesky(matrix)
         result = torch.cholesky_inverse(factor)
         ctx.save_for_backward(result)
         return result
 
     @staticmethod
-    def backward(ctx, grad: Tensor) -> Tensor:  # type: ignore[override]
-        (result,) = ctx.saved_tensors
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        result: Tensor = ctx.saved_tensors[0]
         return -result @ grad @ result
 
 
@@ -86,5 +88,6 @@ def inverse(gram: Tensor, ridge: Tensor) -> Tensor:
     ridge = ridge.unsqueeze(-1).unsqueeze(-1)
     matrix = gram + ridge * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
     if not torch.onnx.is_in_onnx_export():
-        return _Inverse.apply(matrix)
+        inverted: Tensor = _Inverse.apply(matrix)  # type: ignore[no-untyped-call]
+        return inverted
     return block_inverse(matrix.flatten(0, -3), ridge.flatten(0, -3)).view(matrix.shape)

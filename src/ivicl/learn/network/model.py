@@ -87,7 +87,7 @@ class CovariatePath(nn.Module):
         prior = smoothed_law(counts, self.config.pseudo_count).flatten(2).log()
         prior = prior.unsqueeze(1).expand(-1, x.shape[1], -1, -1)
         if self.regression is not None:
-            arm = cell.unflatten(2, (2, 4)).sum(-1) * w.unsqueeze(-1)
+            arm = torch.unflatten(cell, 2, (2, 4)).sum(-1) * w.unsqueeze(-1)
             outcome = cell[:, :, :4] + cell[:, :, 4:]
             fitted, law = self.regression(x, outcome, arm)
             parts.append(fitted)
@@ -95,7 +95,7 @@ class CovariatePath(nn.Module):
         with torch.autocast(x.device.type, torch.bfloat16, enabled=self.bf16):
             rows, latents = self._attend(torch.cat(parts, 2), w, summary)
         rows = self.row_norm(rows.float())
-        law = (prior + self.law(rows).unflatten(2, (2, 4)).to(prior.dtype)).log_softmax(-1)
+        law = (prior + torch.unflatten(self.law(rows), 2, (2, 4)).to(prior.dtype)).log_softmax(-1)
         mean = (shares(w) @ rows).flatten(1)
         if summary is None:
             return mean, law, prior
@@ -125,7 +125,7 @@ def shares(w: Tensor) -> Tensor:
 def row_ends(law: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
     """Mean over rows of the conditional ends: (B,1) each, from law (B,N,2,4) in logs and weights (B,N)."""
     share = shares(w.to(law.dtype))
-    lower, upper = ends_of(law.exp().unflatten(-1, (2, 2)))
+    lower, upper = ends_of(torch.unflatten(law.exp(), -1, (2, 2)))
     return (share @ lower.unsqueeze(-1)).flatten(1), (share @ upper.unsqueeze(-1)).flatten(1)
 
 
@@ -178,7 +178,9 @@ class IVNetwork(nn.Module):
         """Where a table without covariates would have its spikes."""
         if not self.config.spikes:
             return None
-        return self.corners(smoothed_law(counts, self.config.pseudo_count), counts.view(-1, 2, 4).sum(-1))
+        law = smoothed_law(counts, self.config.pseudo_count)
+        spikes: Spikes = self.corners(law, counts.view(-1, 2, 4).sum(-1))
+        return spikes
 
     def _count_anchors(self, counts: Tensor) -> Anchors:
         counts = wide(counts)

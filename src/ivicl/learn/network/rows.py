@@ -36,7 +36,7 @@ class Attention(HiddenLayers):
         nn.init.zeros_(self.out.weight)
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return torch.unflatten(x, -1, (self.heads, -1)).transpose(1, 2)
 
     def forward(self, queries: Tensor, keys: Tensor, key_scores: Tensor | None = None) -> Tensor:
         q = self._split(self.query(self.query_norm(queries)))
@@ -46,7 +46,8 @@ class Attention(HiddenLayers):
         if key_scores is not None:
             scores = scores + key_scores
         mixed = scores.softmax(-1).to(v.dtype) @ v
-        return queries + self.out(mixed.transpose(1, 2).flatten(2))
+        read: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
+        return queries + read
 
 
 class InducedBlock(nn.Module):

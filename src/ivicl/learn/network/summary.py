@@ -74,7 +74,8 @@ class Residual(HiddenLayers):
         nn.init.zeros_(self.down.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.down(nn.functional.gelu(self.up(self.norm(x)), approximate="tanh"))
+        step: Tensor = self.down(nn.functional.gelu(self.up(self.norm(x)), approximate="tanh"))
+        return x + step
 
 
 class Summary(nn.Module):
@@ -88,7 +89,8 @@ class Summary(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, counts: Tensor, spikes: Spikes | None) -> Tensor:
-        hidden = self.embed(features(counts, spikes, self.pseudo_count))
+        hidden: Tensor = self.embed(features(counts, spikes, self.pseudo_count))
         for block in self.blocks:
             hidden = block(hidden)
-        return self.norm(hidden)
+        hidden = self.norm(hidden)
+        return hidden

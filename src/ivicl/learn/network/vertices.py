@@ -118,7 +118,7 @@ def spread_mass(spikes: Spikes, raw: Tensor) -> Tensor:
     Mass goes to a pyramid of grids, from fine to coarse, each spike mostly to the grid whose cells are as wide as the
     spike is uncertain; coarser grids are read by interpolation, so that a spike is a hat, or a sum of hats.
     """
-    shift, stretch, tilt = raw.split([COUNT, 1, LEVELS], 1)
+    shift, stretch, tilt = raw.split_with_sizes([COUNT, 1, LEVELS], 1)
     share = (spikes.log_share + shift).softmax(1)
     level = (spikes.spread.log() + stretch).unsqueeze(2) - share.new_tensor(CELLS).reciprocal().mul(2).log()
     split = (tilt.unsqueeze(1) - level.square()).softmax(2)

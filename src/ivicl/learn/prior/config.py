@@ -143,7 +143,7 @@ class PriorConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return _plain(asdict(self))
+        return {name: _plain(value) for name, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> PriorConfig:
@@ -156,8 +156,6 @@ class PriorConfig:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 

@@ -35,7 +35,7 @@ def counts_for_arms(config: PriorConfig, g: torch.Generator, arms: Tensor, n_dra
     law = law_of(p)
     allowed = (~BREAKS.to(p.device)[event]).double()  # (B, 2, 16): what each arm can hold, given the event
     cells = torch.stack([law_of(p * allowed[:, z])[:, z].flatten(1) for z in (0, 1)], 1)
-    counts = multinomial_counts(arms, cells, g).unflatten(-1, (2, 2))
+    counts = torch.unflatten(multinomial_counts(arms, cells, g), -1, (2, 2))
     draws = posterior_draws(p, config.gamma, n_draws, g)
     lower, upper = sharp_ends(law)
     effect = p @ EFFECT.to(p)

@@ -86,7 +86,7 @@ def _polynomial(x: Tensor, outputs: int, g: torch.Generator) -> Tensor:
     terms = min(2 * columns, 24)
     pair = integers((2, batch, 1, terms), g, 0, columns - 1).expand(2, batch, rows, terms)
     products = x.gather(-1, pair[0]) * x.gather(-1, pair[1])
-    size = uniform((batch, 1, 1), g, 0.3, 1.5) * (columns / terms) ** 0.5
+    size: Tensor = uniform((batch, 1, 1), g, 0.3, 1.5) * (columns / terms) ** 0.5
     return x @ normal((batch, columns, outputs), g) + products @ (normal((batch, terms, outputs), g) * size)
 
 
@@ -121,7 +121,7 @@ def _trees(x: Tensor, outputs: int, g: torch.Generator, trees: int = 6, depth: i
     threshold = x[torch.arange(batch, device=x.device)[:, None], row, column]
     answers = x.gather(-1, column[:, None].expand(batch, rows, questions)) > threshold[:, None]
     powers = 2 ** torch.arange(depth, device=x.device)
-    leaf = (answers.unflatten(-1, (trees, depth)) * powers).sum(-1)
+    leaf = (torch.unflatten(answers, -1, (trees, depth)) * powers).sum(-1)
     leaves = F.one_hot(leaf, 2**depth).flatten(2).to(x)
     count = integers((batch, 1), g, 1, trees)
     used = (torch.arange(trees, device=x.device) < count).repeat_interleave(2**depth, -1)[..., None]

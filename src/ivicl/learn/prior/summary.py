@@ -24,7 +24,7 @@ def people_by_arm(batch: TableBatch | CountBatch) -> Tensor:
     if isinstance(batch, CountBatch):
         return batch.counts.sum(-1)
     cells = [(batch.w * (batch.z == z) * (batch.t == t)).sum(-1) for z in (0, 1) for t in (0, 1)]
-    return torch.stack(cells, -1).unflatten(-1, (2, 2)).double()
+    return torch.unflatten(torch.stack(cells, -1), -1, (2, 2)).double()
 
 
 def summarise(config: PriorConfig, kind: str, tables: int, rows: int, covariates: int, seed: int) -> pl.DataFrame:

@@ -115,6 +115,7 @@ def law_divergence(prediction: Prediction, batch: TableBatch, flips: Tensor) -> 
     mask = (2 * flips[:, 0] + flips[:, 1] + 4 * flips[:, 2]).long()
     index = torch.arange(8, device=mask.device).unsqueeze(0) ^ mask.unsqueeze(1)
     truth = batch.law[chosen].flatten(2).gather(2, index.unsqueeze(1).expand(-1, batch.law.shape[1], -1))
-    truth = truth.unflatten(2, (2, 4)).clamp(min=1e-9)
+    truth = torch.unflatten(truth, 2, (2, 4)).clamp(min=1e-9)
     divergence = (truth * (truth.log() - prediction.law)).sum(-1).mean(-1)
-    return (divergence * shares(batch.w[chosen]).squeeze(1)).sum(1).mean()
+    mean: Tensor = (divergence * shares(batch.w[chosen]).squeeze(1)).sum(1).mean()
+    return mean
