@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ivicl.errors import InputError
+from ivicl.identification.strata import GAMMA, cell_pseudo_count
 
 BINS = 1024
 """K: uniform bins on [-1, 1]. Part of the public contract, so not a field."""
@@ -57,7 +58,7 @@ class NetworkConfig:
     """Flip z, t, y into one canonical coding before anything is learnt (off only in ablations)."""
     max_count: float = 1e8
     """People beyond which a table is scaled down (with a warning): the end of the training range."""
-    gamma: float = 0.1
+    gamma: float = GAMMA
     """Concentration of the prior's Dirichlet on the sixteen strata: their density goes as q^(gamma - 1). The spikes'
     masses and spreads and the pseudo-counts follow from it; a training run sets it to that of its prior."""
 
@@ -81,7 +82,7 @@ class NetworkConfig:
     @property
     def pseudo_count(self) -> float:
         """Concentration of each (t, y) cell of an arm: the cell holds 4 of the 16 strata."""
-        return 4 * self.gamma
+        return cell_pseudo_count(self.gamma)
 
     @staticmethod
     def cpu() -> NetworkConfig:

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ivicl.identification.strata import EFFECT, LAW, N_STRATA
 from ivicl.learn.network.config import BINS
-from ivicl.learn.theory import EFFECT, LAW
 
 
 class Corners(NamedTuple):
@@ -36,12 +36,11 @@ class Corners(NamedTuple):
 @cache
 def corners() -> Corners:
     """All bases of the linear programme, merged where they are the same function of p."""
-    incidence, effect = LAW.numpy().T, EFFECT.numpy()
-    bases = np.array(list(itertools.combinations(range(16), 7)))
-    matrices = incidence[:7, bases].transpose(1, 0, 2)
+    bases = np.array(list(itertools.combinations(range(N_STRATA), 7)))
+    matrices = LAW.T[:7, bases].transpose(1, 0, 2)
     sound = np.abs(np.linalg.det(matrices)) > 0.5
     inverses = np.round(np.linalg.inv(matrices[sound]))
-    functions = np.round(np.einsum("bi,bij->bj", effect[bases[sound]], inverses))
+    functions = np.round(np.einsum("bi,bij->bj", EFFECT[bases[sound]], inverses))
     strata, which = np.unique(inverses.reshape(-1, 7), axis=0, return_inverse=True)
     kinds, kind = np.unique(np.sort(which.reshape(-1, 7), axis=1), axis=0, return_inverse=True)
     members = np.zeros((len(kinds), len(strata)))
@@ -108,7 +107,7 @@ class CornerTable(nn.Module):
         for z in (0, 1):
             part, weights = p[:, 4 * z : 4 * z + 4], padded[:, 4 * z : 4 * z + 4].T
             spread = part @ weights.square() - (part @ weights).square()
-            variance = variance + spread.clamp(min=0) / (arms[:, z : z + 1] + 16 * self.gamma + 1)
+            variance = variance + spread.clamp(min=0) / (arms[:, z : z + 1] + N_STRATA * self.gamma + 1)
         return variance.sqrt()
 
 
