@@ -23,6 +23,10 @@ def fit(method, data, **options):
     return IVBounds(method=method, **{"learner": FAST, "n_jobs": 1, **options}).fit_data(data)
 
 
+def ends(result):
+    return result.estimates.lower, result.estimates.upper
+
+
 @pytest.mark.parametrize(
     ("method", "options"),
     [("plugin", {}), ("levis", {}), ("levis", {"form": "smooth"}), ("whitehouse", {}), ("whitehouse", {"beta": 5.0})],
@@ -32,9 +36,9 @@ def test_no_covariates_gives_the_classical_bound(method, options):
     for data in (with_constant, IVData.from_arrays(with_constant.z, with_constant.t, with_constant.y,
                                                    np.ones((len(with_constant.z), 1)), with_constant.w)):  # fmt: skip
         result = IVBounds(method=method, **options).fit_data(data)
-        np.testing.assert_allclose(result.details["estimated_bounds"], [0.3913, 0.7792], atol=5e-5)
+        np.testing.assert_allclose(ends(result), [0.3913, 0.7792], atol=5e-5)
         if method == "plugin":
-            np.testing.assert_allclose([result.lower, result.upper], result.details["estimated_bounds"])
+            np.testing.assert_allclose([result.lower, result.upper], ends(result))
         else:
             assert result.lower < 0.36 and result.upper > 0.80
 
@@ -45,13 +49,13 @@ def test_standard_errors_without_covariates_are_the_delta_method():
     a, n1 = 78 / 165, 165
     b, n0 = 158 / 172, 172
     expected = np.sqrt(a * (1 - a) / n1 + b * (1 - b) / n0)
-    assert result.details["standard_errors"][0] == pytest.approx(expected, rel=5e-3)
+    assert result.estimates.se_lower == pytest.approx(expected, rel=5e-3)
 
 
 @pytest.mark.parametrize("method", ["plugin", "levis", "whitehouse"])
 def test_estimates_are_near_the_truth(method):
     result = fit(method, SWITCH.draw(6000, np.random.default_rng(1)))
-    np.testing.assert_allclose(result.details["estimated_bounds"], SWITCH.true_ends(), atol=0.05)
+    np.testing.assert_allclose(ends(result), SWITCH.true_ends(), atol=0.05)
 
 
 def test_smooth_form_is_corrected_outward_and_the_raw_one_can_be_had():
@@ -59,16 +63,16 @@ def test_smooth_form_is_corrected_outward_and_the_raw_one_can_be_had():
     corrected = fit("levis", data, form="smooth")
     raw = fit("levis", data, form="smooth", corrected=False)
     gap = np.log(8) / default_sharpness(1500)
-    np.testing.assert_allclose(corrected.details["uncorrected_bounds"], raw.details["estimated_bounds"])
-    assert corrected.details["estimated_bounds"][0] == pytest.approx(raw.details["estimated_bounds"][0] - gap)
-    assert corrected.details["estimated_bounds"][1] == pytest.approx(raw.details["estimated_bounds"][1] + gap)
+    np.testing.assert_allclose(corrected.details["uncorrected_bounds"], ends(raw))
+    assert corrected.estimates.lower == pytest.approx(raw.estimates.lower - gap)
+    assert corrected.estimates.upper == pytest.approx(raw.estimates.upper + gap)
 
 
 def test_small_beta_widens_whitehouse_within_the_stated_gap():
     data = SWITCH.draw(1500, np.random.default_rng(3))
     wide, sharp = fit("whitehouse", data, beta=8.0), fit("whitehouse", data, beta=400.0)
-    assert wide.details["estimated_bounds"][0] < sharp.details["estimated_bounds"][0] - 0.005
-    assert wide.details["estimated_bounds"][1] > sharp.details["estimated_bounds"][1] + 0.005
+    assert wide.estimates.lower < sharp.estimates.lower - 0.005
+    assert wide.estimates.upper > sharp.estimates.upper + 0.005
     assert wide.details["largest_smoothing_gap"] == pytest.approx(0.9731 / 8)
 
 
@@ -80,7 +84,7 @@ def test_imbens_manski_lies_between_one_sided_and_two_sided_and_covers_a_point_s
     assert critical_value("z", 0.05, 1.0, 0.02) == pytest.approx(norm.ppf(0.975))
     data = MARGIN.draw(800, np.random.default_rng(4))
     z, im = fit("levis", data, interval="z", alpha=0.1), fit("levis", data, alpha=0.1)
-    assert z.lower == pytest.approx(z.details["estimated_bounds"][0] - norm.ppf(0.95) * z.details["standard_errors"][0])
+    assert z.lower == pytest.approx(z.estimates.lower - norm.ppf(0.95) * z.estimates.se_lower)
     assert z.lower < im.lower and z.upper > im.upper
 
 
@@ -123,7 +127,7 @@ def test_one_step_correction_survives_a_learner_biased_at_rate_n_to_the_quarter(
     for seed in range(6):
         data = MARGIN.draw(n, np.random.default_rng([8, seed]))
         for method, found in errors.items():
-            estimate = fit(method, data, learner=learner, calibrate=False).details["estimated_bounds"]
+            estimate = ends(fit(method, data, learner=learner, calibrate=False))
             found.append(np.subtract(estimate, truth))
     bias = {method: np.abs(np.mean(found, axis=0)) for method, found in errors.items()}
     assert bias["plugin"][0] > 0.08  # the upper end adds two small probabilities, which the pull barely moves
@@ -147,7 +151,7 @@ def test_bounded_outcome_without_covariates_adds_the_classical_bounds_of_the_thr
     for step, c in ((0.25, 0.25), (0.75, 1.0)):
         table = IVData.from_arrays(data.z, data.t, (y >= c).astype(float), outcome_range=(0, 1)).counts()
         expected += step * np.array(sharp_ends(table / table.sum((1, 2), keepdims=True)))
-    np.testing.assert_allclose(result.details["estimated_bounds"], expected, atol=1e-12)
+    np.testing.assert_allclose(ends(result), expected, atol=1e-12)
     assert result.details["slack"] == 0.0 and result.details["thresholds"] == 2
 
 
@@ -189,7 +193,7 @@ def test_continuous_outcome_is_rounded_to_the_nearest_step_and_the_slack_is_told
 def test_violated_instrument_does_not_cross_the_bounds():
     """Z moves Y among the never-treated: the inequalities fail and the estimated bounds cross."""
     result = IVBounds(method="levis").fit_counts([900, 50, 25, 25, 50, 900, 25, 25])
-    assert result.details["estimated_bounds"][0] > result.details["estimated_bounds"][1]
+    assert result.estimates.lower > result.estimates.upper
     assert result.lower <= result.upper and any("contradict" in warning for warning in result.warnings)
 
 

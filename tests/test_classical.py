@@ -149,7 +149,7 @@ def test_violating_samples_never_crash_never_cross_and_say_so(method):
             continue
         found = IVBounds(method=method).fit_counts(table)
         assert -1 <= found.lower <= found.upper <= 1
-        violated = any(i["violated"] for i in found.diagnostics["inequalities"])
+        violated = any(i.violated for i in found.diagnostics.inequalities)
         if violated and method in ("balke-pearl", "sharp"):
             assert any("violates the instrumental inequality" in w for w in found.warnings)
 
@@ -183,7 +183,7 @@ def test_impossible_samples_of_amounts_give_bounds_and_say_so():
 
 def test_no_defiers_width_is_one_minus_the_first_stage():
     found = IVBounds(method="no-defiers").fit_counts(CHOLESTYRAMINE)
-    assert found.width == pytest.approx(1 - found.diagnostics["first_stage"]["difference"])
+    assert found.width == pytest.approx(1 - found.diagnostics.first_stage.difference)
 
 
 def test_no_defiers_does_not_depend_on_the_coding_of_z():
@@ -196,8 +196,8 @@ def test_no_defiers_does_not_depend_on_the_coding_of_z():
 def test_late_is_the_wald_ratio_and_says_which_estimand_it_is():
     found = IVBounds(method="late", alpha=0.05).fit_counts(CHOLESTYRAMINE)
     assert found.estimand == "LATE"
-    assert found.details["estimate"] == pytest.approx((90 / 165 - 14 / 172) / (101 / 165))
-    assert found.lower < found.details["estimate"] < found.upper
+    assert found.estimates.lower == pytest.approx((90 / 165 - 14 / 172) / (101 / 165))
+    assert found.lower < found.estimates.lower < found.upper
     assert "not the ATE" in found.summary()
 
 

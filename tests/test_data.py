@@ -96,7 +96,7 @@ def test_merging_without_covariates_gives_at_most_eight_rows():
 def test_two_valued_columns_are_coded_and_reported(values, one):
     data = read(t=values)
     np.testing.assert_array_equal(data.t, [0, 1] * 3)
-    assert data.report.codings["treatment"]["one"] == one
+    assert data.report.codings["treatment"].one == one
     if one is not True:
         assert any("treatment 't'" in note for note in data.report.notes)
 

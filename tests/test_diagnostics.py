@@ -14,7 +14,7 @@ ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
 
 
 def grades(data) -> dict[str, str]:
-    return {finding["name"]: finding["grade"] for finding in diagnose(data)["findings"]}
+    return {finding.name: finding.grade for finding in diagnose(data).findings}
 
 
 def sound(**changes):
@@ -23,21 +23,21 @@ def sound(**changes):
 
 def test_a_sound_design_has_no_objection():
     found = diagnose(sound())
-    assert found["grade"] == "ok"
-    assert {f["name"] for f in found["findings"]} == {
+    assert found.grade == "ok"
+    assert {f.name for f in found.findings} == {
         "first stage", "compliance", "instrumental inequalities", "positivity", "balance", "sample", "outcome",
     }  # fmt: skip
-    assert all(f["sentence"].endswith(".") for f in found["findings"])
+    assert all(f.sentence.endswith(".") for f in found.findings)
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_first_stage_by_hand():
     data = IVData.from_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-    stage = diagnose(data)["first_stage"]
-    assert stage["difference"] == pytest.approx(101 / 165)
+    stage = diagnose(data).first_stage
+    assert stage.difference == pytest.approx(101 / 165)
     z, t = np.repeat(data.z, data.w.astype(int)), np.repeat(data.t, data.w.astype(int))
-    assert stage["correlation"] == pytest.approx(np.corrcoef(z, t)[0, 1])
-    assert stage["f"] == pytest.approx((101 / 165) ** 2 / ((101 / 165) * (64 / 165) / 165))
+    assert stage.correlation == pytest.approx(np.corrcoef(z, t)[0, 1])
+    assert stage.f == pytest.approx((101 / 165) ** 2 / ((101 / 165) * (64 / 165) / 165))
 
 
 def test_a_weak_instrument_is_a_look():
@@ -57,12 +57,12 @@ def test_a_weak_instrument_is_a_look():
     ],
 )
 def test_compliance_is_named(table, kind):
-    assert diagnose(IVData.from_counts(table))["compliance"]["kind"] == kind
+    assert diagnose(IVData.from_counts(table)).compliance.kind == kind
 
 
 def test_one_sided_names_the_arm():
     found = diagnose(IVData.from_counts([[[50, 50], [5, 5]], [[0, 0], [50, 50]]]))
-    sentence = next(f["sentence"] for f in found["findings"] if f["name"] == "compliance")
+    sentence = next(f.sentence for f in found.findings if f.name == "compliance")
     assert "everybody with Z = 1 is treated" in sentence
 
 
@@ -83,10 +83,10 @@ def test_positivity_sees_who_could_not_be_in_an_arm():
 
 def test_balance_names_the_covariate():
     frame = made_up(3000)
-    found = diagnose(sound(x1=frame["x1"] + 0.5 * frame["z"]))["balance"]
-    assert found["largest_column"] == "x1"
-    assert found["largest"] == pytest.approx(0.5, abs=0.1)
-    assert found["p_value"] < 1e-6
+    found = diagnose(sound(x1=frame["x1"] + 0.5 * frame["z"])).balance
+    assert found.largest_column == "x1"
+    assert found.largest == pytest.approx(0.5, abs=0.1)
+    assert found.p_value < 1e-6
 
 
 def test_balance_p_values_are_uniform_under_randomisation():
@@ -96,7 +96,7 @@ def test_balance_p_values_are_uniform_under_randomisation():
         z = rng.integers(0, 2, 200)
         z[:2] = 0, 1
         data = IVData.from_arrays(z, rng.integers(0, 2, 200), rng.integers(0, 2, 200), rng.normal(size=(200, 4)))
-        p_values.append(diagnose(data)["balance"]["p_value"])
+        p_values.append(diagnose(data).balance.p_value)
     assert np.mean(np.array(p_values) < 0.1) == pytest.approx(0.1, abs=0.05)
 
 
@@ -111,8 +111,8 @@ def test_logistic_ridge_finds_known_chances():
 def test_a_covariate_that_separates_the_arms_does_not_break_the_learner():
     frame = made_up(500)
     found = diagnose(IVData.from_frame(frame | {"x0": frame["z"] * 1e9}, covariates=["x0"], **ROLES))
-    assert np.isfinite(found["positivity"]["range"]).all()
-    assert found["balance"]["largest"] == 99
+    assert np.isfinite(found.positivity.range).all()
+    assert found.balance.largest == 99
 
 
 def test_an_outcome_with_a_long_tail_is_a_look():
@@ -128,21 +128,21 @@ def test_weights_are_people():
     weighted = diagnose(IVData.from_frame(frame, covariates=["x0"], weights="w", **ROLES))
     copies = {name: np.repeat(values, 7) for name, values in made_up(200).items()}
     repeated = diagnose(IVData.from_frame(copies, covariates=["x0"], **ROLES))
-    assert weighted["first_stage"] == pytest.approx(repeated["first_stage"])
-    assert weighted["positivity"]["range"] == pytest.approx(repeated["positivity"]["range"])
-    assert weighted["balance"]["p_value"] == pytest.approx(repeated["balance"]["p_value"])
+    assert weighted.first_stage.to_dict() == pytest.approx(repeated.first_stage.to_dict())
+    assert weighted.positivity.range == pytest.approx(repeated.positivity.range)
+    assert weighted.balance.p_value == pytest.approx(repeated.balance.p_value)
 
 
 def test_the_ladder_stands_in_every_result():
     table = [[[158, 14], [0, 0]], [[52, 12], [23, 78]]]
     res = IVBounds(method="balke-pearl").fit_counts(table)
-    rungs = {rung["method"]: rung for rung in res.details["ladder"]}
+    rungs = {rung.method: rung for rung in res.ladder}
     assert list(rungs) == ["manski", "manski-iv", "balke-pearl", "late"]
-    assert rungs["manski"]["upper"] - rungs["manski"]["lower"] == pytest.approx(1)
-    assert (rungs["balke-pearl"]["lower"], rungs["balke-pearl"]["upper"]) == (res.lower, res.upper)
-    assert rungs["late"]["estimand"] == "LATE"
-    widths = [rungs[name]["upper"] - rungs[name]["lower"] for name in ("manski", "manski-iv", "balke-pearl")]
+    assert rungs["manski"].upper - rungs["manski"].lower == pytest.approx(1)
+    assert (rungs["balke-pearl"].lower, rungs["balke-pearl"].upper) == (res.lower, res.upper)
+    assert rungs["late"].estimand == "LATE"
+    widths = [rungs[name].upper - rungs[name].lower for name in ("manski", "manski-iv", "balke-pearl")]
     assert widths == sorted(widths, reverse=True)
     assert "What each assumption buys" in res.summary()
     other = IVBounds(method="sharp").fit_counts(table)
-    assert [rung["method"] for rung in other.details["ladder"]][-2:] == ["sharp", "late"]
+    assert [rung.method for rung in other.ladder][-2:] == ["sharp", "late"]

@@ -69,4 +69,4 @@ def test_real_data_with_the_shipped_model(tmp_path, capsys):
     assert all(line in page for line in printed.splitlines() if line.startswith("|")), (
         "docs/real-data.md is out of date"
     )
-    assert all(result.model["name"] == "ivicl.onnx" for result in results)
+    assert all(result.model.name == "ivicl.onnx" for result in results)

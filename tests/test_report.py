@@ -66,11 +66,11 @@ def test_the_report_holds_the_answer_and_where_it_comes_from(fits):
 
     res = fits["binary"]
     text = report_html(res)
-    assert res.model["sha256"] in text
+    assert res.model.sha256 in text
     assert res.version in text
     assert "not identified" in text
-    for finding in res.diagnostics["findings"]:
-        assert f'class="grade {finding["grade"]}"' in text
+    for finding in res.findings:
+        assert f'class="grade {finding.grade}"' in text
     assert text == report_html(res)
     saved = BoundsResult.from_dict(res.to_dict())
     assert report_html(saved) == text, "a saved result gives the same report"

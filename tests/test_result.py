@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import polars as pl
@@ -152,3 +154,20 @@ def test_no_method_may_leave_the_range_or_cross():
 def test_wrong_parameters_have_their_own_sentence(options, message):
     with pytest.raises(InputError, match=message):
         IVBounds(**({"method": "manski"} | options)).fit_data(DATA)
+
+
+def test_a_result_and_a_picture_print_as_one_line():
+    network = with_posterior()
+    assert repr(network) == (
+        f"BoundsResult(ATE in [{network.lower:.3f}, {network.upper:.3f}], 95 % credible, exact, n = 337, grade ok)"
+    )
+    late = IVBounds(method="late").fit_data(DATA)
+    assert repr(late) == "BoundsResult(LATE in [0.636, 0.885], 95 % confidence, late, n = 337, grade ok)"
+    assert repr(late.plot("ladder")) == f"Picture(ladder, {len(late.ladder)} rows of data)"
+
+
+def test_a_result_can_be_copied_and_sent_to_another_process():
+    result = with_posterior()
+    assert copy.deepcopy(result) == result == pickle.loads(pickle.dumps(result))
+    with pytest.warns(DeprecationWarning):
+        assert copy.deepcopy(result).details["ladder"]

@@ -27,10 +27,7 @@ def json_safe(value: Any) -> Any:
 
 
 class Record:
-    """Base of frozen dataclasses that are saved: to plain values and back.
-
-    `record["key"]`, `get`, `in` and iteration are those of the dictionaries that stood here before 0.2; they will go.
-    """
+    """Base of frozen dataclasses that are saved: to plain values and back."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, nested."""
@@ -44,25 +41,33 @@ class Record:
         fields = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: _revive(hints[name], value) for name, value in saved.items() if name in fields})
 
+
+class KeyedRecord(Record):
+    """A record where version 0.1 had a dictionary: its string keys work for one more release, with a warning."""
+
     def __getitem__(self, key: str) -> Any:
-        warnings.warn(
-            f"{type(self).__name__}['{key}'] is the spelling of version 0.1; write .{key} instead.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        self._warn(f"['{key}']", f".{key}")
         return self.to_dict()[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        return self[key] if key in self.keys() else default  # noqa: SIM118, SIM401: this is where get is made
+        self._warn(f".get('{key}')", f".{key}")
+        return self.to_dict().get(key, default)
 
     def __contains__(self, key: object) -> bool:
+        self._warn(", asked for a key,", f".{key}")
         return key in self.to_dict()
 
     def __iter__(self) -> Iterator[str]:
+        self._warn(", read as a dictionary,", "to_dict()")
         return iter(self.to_dict())
 
     def keys(self) -> list[str]:
+        self._warn(".keys()", "to_dict()")
         return list(self.to_dict())
+
+    def _warn(self, old: str, new: str) -> None:
+        sentence = f"{type(self).__name__}{old} is the spelling of version 0.1; write {new} instead."
+        warnings.warn(sentence, DeprecationWarning, stacklevel=3)
 
 
 def _revive(hint: Any, value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl._shared.records import Record
+from ivicl._shared.records import KeyedRecord
 from ivicl.errors import InputError
 
 MAX_LEVELS = 20
@@ -169,7 +169,7 @@ def numbers_from_text(column: Column) -> Column:
 
 
 @dataclass(frozen=True)
-class Coding(Record):
+class Coding(KeyedRecord):
     """What became of a column's values."""
 
     column: str

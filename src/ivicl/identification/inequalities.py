@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ivicl._shared.records import Record
+from ivicl._shared.records import KeyedRecord
 from ivicl.identification.laws import law_of
 
 
 @dataclass(frozen=True)
-class Inequality(Record):
+class Inequality(KeyedRecord):
     """One of the four inequalities, in the sample."""
 
     t: int

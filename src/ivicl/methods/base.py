@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ivicl._shared.records import Record
+from ivicl._shared.records import KeyedRecord, Record
 from ivicl.errors import InputError, IVICLError, MissingDependencyError
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
@@ -67,7 +67,7 @@ class Estimates(Record):
 
 
 @dataclass(frozen=True)
-class ModelInfo(Record):
+class ModelInfo(KeyedRecord):
     """The network behind an answer."""
 
     name: str

@@ -14,7 +14,7 @@ OLD: dict[str, tuple[str, Callable[[BoundsResult], Any]]] = {
     "thresholds": ("res.thresholds", lambda r: r.thresholds and r.thresholds.to_dict()),
     "combine": ("res.thresholds.combine", lambda r: r.thresholds and r.thresholds.combine),
     "n_binary_problems": ("res.thresholds.problems", lambda r: r.thresholds and r.thresholds.problems),
-    "sampling_error": ("res.interval_kind", lambda r: r.interval_kind != "estimate" or None),
+    "sampling_error": ("res.interval_kind", lambda r: False if r.interval_kind == "estimate" else None),
     "estimate": ("res.estimates", lambda r: r.estimates.lower if r.estimates and r.estimand == "LATE" else None),
     "se": ("res.estimates.se_lower", lambda r: r.estimates.se_lower if r.estimates and r.estimand == "LATE" else None),
     "estimated_bounds": ("res.estimates", lambda r: [r.estimates.lower, r.estimates.upper] if r.estimates else None),
@@ -46,21 +46,27 @@ class Details(dict[str, Any]):
         self._result = result
 
     def __missing__(self, key: str) -> Any:
-        value = OLD[key][1](self._result) if key in OLD else None
+        value = self._old(key)
         if value is None:
             raise KeyError(key)
-        warnings.warn(
-            f"details['{key}'] is the spelling of version 0.1; write {OLD[key][0]} instead.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
-        try:
-            return self[key]
-        except KeyError:
-            return default
+        if super().__contains__(key):
+            return super().__getitem__(key)
+        value = self._old(key)
+        return default if value is None else value
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or (key in OLD and OLD[str(key)][1](self._result) is not None)
+        return super().__contains__(key) or self._old(key) is not None
+
+    def _old(self, key: object) -> Any:
+        now, value = OLD.get(str(key), ("", lambda result: None))
+        found = value(self._result)
+        if found is not None:
+            warnings.warn(
+                f"details['{key}'] is the spelling of version 0.1; write {now} instead.",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+        return found

@@ -38,13 +38,19 @@ STYLE: dict[Any, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Picture:
     """A matplotlib figure and what it shows."""
 
+    kind: str
+    """A key of PICTURES."""
     figure: Any
     data: dict[str, list[Any]]
     caption: str
+
+    def __repr__(self) -> str:
+        rows = len(next(iter(self.data.values())))
+        return f"Picture({self.kind}, {rows} rows of data)"
 
     def to_frame(self) -> Any:
         """The data behind the picture, as a polars frame."""
@@ -145,7 +151,7 @@ def posterior(result: BoundsResult) -> Picture:
         f"Posterior of the average effect; the shaded part, inside the interval, holds {100 * held:.3g} % of it. "
         "Between the ends of the identified set its shape comes from the prior, not from the data."
     )
-    return Picture(figure, data, caption)
+    return Picture("posterior", figure, data, caption)
 
 
 def _legend(axes: Any) -> None:
@@ -193,7 +199,7 @@ def levels(result: BoundsResult) -> Picture:
     axes.set_xlabel(_effect_label(result))
     _legend(axes)
     data = {"credibility_percent": credibility.tolist(), "lower": lower.tolist(), "upper": upper.tolist()}
-    return Picture(figure, data, "The interval at every level of credibility.")
+    return Picture("levels", figure, data, "The interval at every level of credibility.")
 
 
 def ladder(result: BoundsResult) -> Picture:
@@ -223,7 +229,7 @@ def ladder(result: BoundsResult) -> Picture:
         "What each assumption buys. The classical bounds are formulas applied to the sample and make no allowance for "
         "sampling error. LATE, dashed, is the effect among compliers: another estimand."
     )
-    return Picture(figure, data, caption)
+    return Picture("ladder", figure, data, caption)
 
 
 def compliance(result: BoundsResult) -> Picture:
@@ -256,7 +262,7 @@ def compliance(result: BoundsResult) -> Picture:
         "people": [int(v) for v in people.ravel()],
         "share": [float(v) for v in share.ravel()],
     }
-    return Picture(figure, data, "Treatment taken in each arm of the instrument.")
+    return Picture("compliance", figure, data, "Treatment taken in each arm of the instrument.")
 
 
 PICTURES: dict[str, Callable[[BoundsResult], Picture]] = {

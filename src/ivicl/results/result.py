@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ivicl._shared.numbers import rounded_interval
 from ivicl._shared.records import Record, json_safe
 from ivicl.data.encoding import Coding
 from ivicl.errors import InputError
@@ -37,7 +38,7 @@ class EstimandBounds(Record):
     """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BoundsResult(Record):
     """Bounds on an average effect, with everything needed to judge them.
 
@@ -46,6 +47,8 @@ class BoundsResult(Record):
         >>> res = IVBounds(method="balke-pearl").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
         >>> round(res.lower, 4), round(res.upper, 4)
         (0.3913, 0.7792)
+        >>> res
+        BoundsResult(ATE in [0.391, 0.779], estimated bounds, balke-pearl, n = 337, grade ok)
     """
 
     lower: float
@@ -170,6 +173,12 @@ class BoundsResult(Record):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundsResult({self.estimand} in {rounded_interval(self.lower, self.upper)}, {tables.level(self)}, "
+            f"{self.method}, n = {self.n:,}, grade {self.grade})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the schema of the command line's JSON."""

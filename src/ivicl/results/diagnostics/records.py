@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ivicl._shared.records import Record
+from ivicl._shared.records import KeyedRecord
 from ivicl.identification.inequalities import Inequality
 
 GRADES = ("ok", "look", "stop")
@@ -12,7 +12,7 @@ GRADES = ("ok", "look", "stop")
 
 
 @dataclass(frozen=True)
-class FirstStage(Record):
+class FirstStage(KeyedRecord):
     """The effect of the instrument on the treatment."""
 
     treated_if_z0: float
@@ -28,7 +28,7 @@ class FirstStage(Record):
 
 
 @dataclass(frozen=True)
-class Compliance(Record):
+class Compliance(KeyedRecord):
     """Who did as the instrument said."""
 
     people: tuple[tuple[int, int], tuple[int, int]]
@@ -40,7 +40,7 @@ class Compliance(Record):
 
 
 @dataclass(frozen=True)
-class Positivity(Record):
+class Positivity(KeyedRecord):
     """The range of P(Z=1 | X)."""
 
     range: tuple[float, float]
@@ -49,7 +49,7 @@ class Positivity(Record):
 
 
 @dataclass(frozen=True)
-class Balance(Record):
+class Balance(KeyedRecord):
     """How far the arms differ in their covariates."""
 
     standardised_differences: dict[str, float]
@@ -60,7 +60,7 @@ class Balance(Record):
 
 
 @dataclass(frozen=True)
-class Sample(Record):
+class Sample(KeyedRecord):
     """How much data there is."""
 
     n: int
@@ -71,7 +71,7 @@ class Sample(Record):
 
 
 @dataclass(frozen=True)
-class OutcomeRange(Record):
+class OutcomeRange(KeyedRecord):
     """The possible range, the observed one, and where nearly all outcomes lie."""
 
     range: tuple[float, float]
@@ -81,7 +81,7 @@ class OutcomeRange(Record):
 
 
 @dataclass(frozen=True)
-class Finding(Record):
+class Finding(KeyedRecord):
     """One thing to know about the design, in a sentence for a trialist."""
 
     name: str
@@ -98,7 +98,7 @@ class Finding(Record):
 
 
 @dataclass(frozen=True)
-class Diagnostics(Record):
+class Diagnostics(KeyedRecord):
     """Everything that the data say about the design before any bound."""
 
     first_stage: FirstStage
