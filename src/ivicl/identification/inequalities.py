@@ -89,32 +89,34 @@ def nearest_law(counts: np.ndarray) -> np.ndarray:
     laws = law_of(counts).reshape(-1, *counts.shape[-3:])
     people = counts.sum(axis=(-2, -1)).reshape(-1, 2)
     over = level_excess(laws)
-    for i in np.flatnonzero(over.max(axis=1) > 0):
-        t = int(over[i].argmax())
-        laws[i] = _repaired(laws[i], t, over[i, t] * people[i, ::-1] / people[i].sum())
+    chosen = np.flatnonzero(over.max(axis=1) > 0)
+    t = over[chosen].argmax(axis=1)
+    moves = over[chosen, t][:, None] * people[chosen, ::-1] / people[chosen].sum(axis=1, keepdims=True)
+    laws[chosen, :, t], laws[chosen, :, 1 - t] = _repaired(laws[chosen, :, t], laws[chosen, :, 1 - t], moves)
     return laws.reshape(counts.shape)
 
 
-def _repaired(law: np.ndarray, t: int, moves: np.ndarray) -> np.ndarray:
-    """The law [z][t][k] after `moves` (2,) of each arm's mass leave the levels where it has more (T=t) than the other.
+def _repaired(own: np.ndarray, other: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Laws (M, 2, K) [z][k] at the treatment that is too large and at the other one, after `moves` (M, 2) of each arm.
 
-    In proportion to what it has more. The mass goes to the arm's other cells in proportion to what they have, but not
-    beyond the other arm's share at T=t, which would undo the repair; what finds no room there goes to the other
-    treatment.
+    The mass leaves the levels where an arm has more than the other arm, in proportion to what it has more. It goes to
+    the arm's remaining cells in proportion to what they have, but at this treatment not beyond the other arm's share,
+    which would undo the repair; what finds no room there goes to the other treatment.
     """
-    surplus = law[:, t] - law[:, t].min(axis=0)
-    repaired = law.copy()
-    repaired[:, t] -= surplus * (moves / surplus.sum(axis=1))[:, None]
-    room = np.where(surplus > 0, 0.0, repaired[::-1, t] - repaired[:, t])
-    for arm in (0, 1):
-        free = np.ones_like(law[arm])
-        free[t, surplus[arm] > 0] = 0.0
-        weights = law[arm] * free
-        weights = weights if weights.sum() > 0 else free
-        given = moves[arm] * weights / weights.sum()
-        kept = np.minimum(given[t], room[arm])
-        elsewhere = weights[1 - t] if weights[1 - t].sum() > 0 else free[1 - t]
-        given[1 - t] += (given[t] - kept).sum() * elsewhere / elsewhere.sum()
-        given[t] = kept
-        repaired[arm] += given
-    return repaired
+    moves = moves[..., None]
+    surplus = own - own.min(axis=1, keepdims=True)
+    stays = surplus == 0
+    own = own - moves * surplus / surplus.sum(axis=-1, keepdims=True)
+    everywhere = np.ones_like(other)
+    given = moves * _shares(np.concatenate([own * stays, other], -1), np.concatenate([stays, everywhere], -1))
+    to_own, to_other = np.split(given, 2, axis=-1)
+    kept = np.minimum(to_own, np.where(stays, own[:, ::-1] - own, 0.0))
+    spilled = (to_own - kept).sum(axis=-1, keepdims=True)
+    return own + kept, other + to_other + spilled * _shares(other, everywhere)
+
+
+def _shares(mass: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Mass (..., K) as shares of its sum; even shares of the allowed cells where the sum is zero."""
+    mass = np.where(mass.sum(axis=-1, keepdims=True) > 0, mass, allowed)
+    shares: np.ndarray = mass / mass.sum(axis=-1, keepdims=True)
+    return shares
