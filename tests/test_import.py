@@ -11,6 +11,7 @@ import time
 import ivicl
 import ivicl.cli
 from ivicl.errors import InputError, MissingDependencyError
+from ivicl.methods.registry import shipped
 
 HEAVY = ("torch", "sklearn", "matplotlib", "pandas", "onnxruntime", "scipy")
 
@@ -37,6 +38,40 @@ def test_what_the_package_names_is_there_after_a_plain_import():
     )
     assert out.startswith("[] ") and "vitamin_a" in out
     assert {"datasets", "IVBounds", "rct_to_iv"} <= set(ivicl.__all__)
+
+
+CORE_ALONE = """
+import importlib, pkgutil, sys
+sys.modules.update(dict.fromkeys({extras}))
+import ivicl
+from ivicl.cli import app
+from ivicl.methods.registry import shipped
+for module in pkgutil.walk_packages(ivicl.__path__, "ivicl."):
+    if not module.name.startswith(("ivicl.learn", "ivicl.methods.baselines.parts", "ivicl.benchmarks.variational")):
+        importlib.import_module(module.name)
+for name, method in shipped().items():
+    try:
+        ivicl.IVBounds(method=name).fit_counts(ivicl.datasets.COUNTS["cholestyramine"])
+        print("runs", name, sep="|")
+    except ivicl.errors.MissingDependencyError as error:
+        print("needs", name, error, sep="|")
+app(["counts", *"12345678"], standalone_mode=False)
+roles = ["-y", "y", "-t", "t", "-z", "z", "-w", "people"]
+app(["fit", str(ivicl.datasets.path("vitamin_a")), *roles, "--method", "sharp"], standalone_mode=False)
+"""
+EXTRAS = ("duckdb", "gpytorch", "linear_operator", "onnx", "onnxscript", "pandas", "pyarrow", "safetensors", "scipy")
+EXTRAS += ("sklearn", "sympy", "torch")
+
+
+def test_the_core_runs_alone():
+    """With all extras out of reach every module of the core imports and every method runs that names no extra."""
+    _, out = child(CORE_ALONE.format(extras=EXTRAS))
+    found = [line.split("|") for line in out.splitlines() if line.startswith(("runs|", "needs|"))]
+    assert {name for kind, name, *_ in found if kind == "runs"} == {n for n, m in shipped().items() if m.extra is None}
+    sentences = {name: words[0] for kind, name, *words in found if kind == "needs"}
+    assert set(sentences) == {name for name, method in shipped().items() if method.extra is not None}
+    assert all(f"ivicl[{shipped()[name].extra}]" in words for name, words in sentences.items()), sentences
+    assert out.count("Bounds on an average effect") == 2, "counts and fit"
 
 
 def test_a_missing_extra_is_an_import_error_and_a_wrong_call():

@@ -172,18 +172,19 @@ class Method:
 
     def bounds(self, data: IVData, request: Request) -> MethodBounds:
         """Its answer for one data set."""
-        found: MethodBounds = self._loaded(self.load)(data, request)
+        found: MethodBounds = self._call(self.load, data, request)
         return found
 
     def bounds_of_many(self, data: Sequence[IVData], request: Request) -> list[MethodBounds | IVICLError]:
         """Its answers for many data sets; what cannot be answered is an error in its place."""
         if self.batched is not None:
-            return list(self._loaded(self.batched)(list(data), request))
-        function = self._loaded(self.load)
+            return list(self._call(self.batched, list(data), request))
         found: list[MethodBounds | IVICLError] = []
         for each in data:
             try:
-                found.append(function(each, request))
+                found.append(self.bounds(each, request))
+            except MissingDependencyError:
+                raise  # no study can be answered
             except IVICLError as error:
                 found.append(error)
         return found
@@ -191,19 +192,17 @@ class Method:
     def get_ready(self, request: Request) -> None:
         """Load what is slow to load."""
         if self.prepare is not None:
-            self._loaded(self.prepare)(request)
+            self._call(self.prepare, request)
 
     def stamps(self, request: Request) -> dict[str, Any]:
         """What decides the answer beside the request."""
-        found: dict[str, Any] = {} if self.stamp is None else self._loaded(self.stamp)(request)
+        found: dict[str, Any] = {} if self.stamp is None else self._call(self.stamp, request)
         return found
 
-    def _loaded(self, code: Lazy) -> Callable[..., Any]:
-        if callable(code):
-            return code
-        module, _, function = code.partition(":")
+    def _call(self, code: Lazy, *arguments: Any) -> Any:
+        """Its answer; what it fails to import, then or on the way, is an error that names the extra to install."""
         try:
-            loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+            return _loaded(code)(*arguments)
         except ModuleNotFoundError as error:
             missing = (error.name or "").split(".")[0]
             if self.extra is None or missing == "ivicl":
@@ -211,4 +210,11 @@ class Method:
             raise MissingDependencyError(
                 f"method '{self.name}' needs {missing}: install it with pip install 'ivicl[{self.extra}]'."
             ) from error
-        return loaded
+
+
+def _loaded(code: Lazy) -> Callable[..., Any]:
+    if callable(code):
+        return code
+    module, _, function = code.partition(":")
+    loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return loaded

@@ -154,14 +154,16 @@ class _Block:
     def quantile_se(self) -> np.ndarray:
         """(B, 5) Monte Carlo errors of the watched quantiles, from the spread between groups of chains."""
         quantiles = np.array([[_quantiles(h) for h in table] for table in self.effect])
-        return quantiles.std(axis=1, ddof=1) / np.sqrt(N_GROUPS)
+        errors: np.ndarray = quantiles.std(axis=1, ddof=1) / np.sqrt(N_GROUPS)
+        return errors
 
     def r_hat(self) -> np.ndarray:
         """(B,) Gelman and Rubin's ratio on the effect with the unseen outcomes averaged out."""
         shift, square = self.sums / self.n_sweeps
         within = np.maximum(square - shift**2, 0.0).reshape(self.n_tables, -1).mean(axis=1)
         between = (shift + self.centre).reshape(self.n_tables, -1).var(axis=1, ddof=1)
-        return np.sqrt((within + between) / np.maximum(within, 1e-300))
+        ratio: np.ndarray = np.sqrt((within + between) / np.maximum(within, 1e-300))
+        return ratio
 
     def result(self) -> ExactPosteriors:
         summed = (histogram.sum(axis=1) for histogram in (self.effect, self.lower, self.upper))

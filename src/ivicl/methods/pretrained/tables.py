@@ -81,4 +81,5 @@ def association(table: Table) -> np.ndarray:
     indicator = (cell[:, None] == np.arange(8)) * table.w[:, None]
     size = indicator.sum(0)
     score = (x.T @ indicator) / (np.sqrt(size) + 1e-9)
-    return (score**2).sum(1) / table.w.sum()
+    strength: np.ndarray = (score**2).sum(1) / table.w.sum()
+    return strength

@@ -55,11 +55,13 @@ class LatentGP(torch.nn.Module):
 
     def kernel(self, a: Tensor, b: Tensor) -> Tensor:
         """(rows of a, rows of b), with a leading C when each latent has a kernel of its own."""
-        return self.smooth(a, b).to_dense() + self.level(a, b).to_dense()
+        covariance: Tensor = self.smooth(a, b).to_dense() + self.level(a, b).to_dense()
+        return covariance
 
     def prior_variance(self) -> Tensor:
         """() or (C, 1): the kernel is the same at every x."""
-        return self.smooth.outputscale.unsqueeze(-1) + self.level.constant
+        variance: Tensor = self.smooth.outputscale.unsqueeze(-1) + self.level.constant
+        return variance
 
     def root(self) -> Tensor:
         """(C, M, M) lower triangular: the Cholesky factor of q's covariance."""
@@ -69,7 +71,8 @@ class LatentGP(torch.nn.Module):
         """A = chol(K_mm)^-1 K_mb, ([C,] M, b): the mean of f(x) given v is v A."""
         eye = torch.eye(len(self.inducing), dtype=x.dtype)
         chol = torch.linalg.cholesky(self.kernel(self.inducing, self.inducing) + JITTER * eye)
-        return torch.linalg.solve_triangular(chol, self.kernel(self.inducing, x), upper=False)
+        weights: Tensor = torch.linalg.solve_triangular(chol, self.kernel(self.inducing, x), upper=False)
+        return weights
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of each latent at each row under q, both (C, b)."""
@@ -156,7 +159,7 @@ def fit(
         fit_term = (weight[rows] * log_likelihood(f, rows).mean(0)).sum() * (n / batch)
         bound = fit_term - model.kl()
         optimiser.zero_grad()
-        (-bound / people).backward()
+        torch.autograd.backward(-bound / people)
         optimiser.step()
         schedule.step()
         history.append(bound.item())

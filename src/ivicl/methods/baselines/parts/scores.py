@@ -51,7 +51,8 @@ def margin_score(values: np.ndarray, psi: np.ndarray) -> np.ndarray:
 def logsumexp_score(values: np.ndarray, psi: np.ndarray, sharpness: float) -> np.ndarray:
     """Score of E g_s(v), g_s = log(sum_j exp(s v_j)) / s, which exceeds the maximum by at most log(8) / s."""
     weights = softmax(sharpness * values, axis=-1)
-    return logsumexp(sharpness * values, axis=-1) / sharpness + (weights * (psi - values)).sum(-1)
+    score: np.ndarray = logsumexp(sharpness * values, axis=-1) / sharpness + (weights * (psi - values)).sum(-1)
+    return score
 
 
 def softmax_score(values: np.ndarray, psi: np.ndarray, beta: float) -> np.ndarray:
@@ -59,7 +60,8 @@ def softmax_score(values: np.ndarray, psi: np.ndarray, beta: float) -> np.ndarra
     weights = softmax(beta * values, axis=-1)
     smooth_max = (weights * values).sum(-1)
     gradient = weights * (1.0 + beta * (values - smooth_max[:, None]))
-    return smooth_max + (gradient * (psi - values)).sum(-1)
+    score: np.ndarray = smooth_max + (gradient * (psi - values)).sum(-1)
+    return score
 
 
 def end_scores(

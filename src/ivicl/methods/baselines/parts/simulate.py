@@ -32,11 +32,13 @@ class Law:
     def p(self, x: np.ndarray) -> np.ndarray:
         """(n, 2, 2, 2) indexed [z][t][y]."""
         logits = np.log(self.base)[x[:, 0].astype(int)] + self.slope * x[:, 1, None, None]
-        return softmax(logits, axis=-1).reshape(-1, 2, 2, 2)
+        law: np.ndarray = softmax(logits, axis=-1)
+        return law.reshape(-1, 2, 2, 2)
 
     def e(self, x: np.ndarray) -> np.ndarray:
         a, b, c = self.propensity
-        return expit(a + b * x[:, 0] + c * x[:, 1])
+        share: np.ndarray = expit(a + b * x[:, 0] + c * x[:, 1])
+        return share
 
     def draw(self, n: int, rng: np.random.Generator) -> IVData:
         x = np.column_stack([rng.integers(0, 2, n), rng.uniform(-1, 1, n)]).astype(float)
@@ -92,7 +94,7 @@ WITH_MARGIN = (MARGIN, SWITCH)
 WITHOUT_MARGIN = (CROSSING, IRRELEVANT)
 
 
-class NewtonLogistic(ClassifierMixin, BaseEstimator):
+class NewtonLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Multinomial logistic regression by a few Newton steps: right for these laws, and ten times faster than L-BFGS.
 
     Thousands of fits are needed to see coverage; the ridge only keeps the steps finite.
@@ -129,4 +131,5 @@ class NewtonLogistic(ClassifierMixin, BaseEstimator):
     @staticmethod
     def _probabilities(design: np.ndarray, beta: np.ndarray) -> np.ndarray:
         logits = np.column_stack([design @ beta.T, np.zeros(len(design))])
-        return softmax(logits, axis=1)
+        probabilities: np.ndarray = softmax(logits, axis=1)
+        return probabilities
