@@ -90,7 +90,7 @@ def test_killed_run_goes_on_as_if_unkilled(tmp_path: Path) -> None:
     subprocess.run([*command, "-o", str(tmp_path / "whole")], check=True)
     process = subprocess.Popen([*command, "-o", str(tmp_path / "killed")])
     deadline = time.monotonic() + 120
-    while not (tmp_path / "killed" / "log.csv").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "killed" / "state.safetensors").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()

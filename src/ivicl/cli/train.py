@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ivicl.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 
 def register(app: typer.Typer) -> None:
@@ -17,17 +20,29 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    preset: Annotated[str, typer.Option(help="cpu or paper.")] = "cpu",
+    recipe: Annotated[
+        str | None,
+        typer.Option(help="A recipe that ships (shipped, smoke) or a .toml file: all its stages, then the export."),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="cpu or paper.  [default: cpu]", show_default=False)] = None,
     resume: Annotated[Path | None, typer.Option(help="Folder of a run to go on with.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of a new run.")] = Path("runs/cpu"),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder of a run or of a recipe's runs.  [default: runs/NAME]", show_default=False
+        ),
+    ] = None,
     start: Annotated[
         Path | None, typer.Option("--from", help="Weights (safetensors) or a run to start a new run from.")
     ] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="name=value, for any field; repeatable.")] = None,
+    evaluation: Annotated[
+        bool, typer.Option(help="With a recipe: evaluate what it made, and keep the card in it.")
+    ] = False,
     threads: Annotated[int, typer.Option(help="Threads; 0 leaves it to torch.")] = 0,
     quiet: Annotated[bool, typer.Option(help="No progress bar.")] = False,
 ) -> None:
-    """Train a network, or go on with a run; safe to kill at any moment. Runs under torchrun as well."""
+    """Train a network, go on with a run, or follow a recipe; safe to kill at any moment. Runs under torchrun too."""
     _need_torch()
     import torch
 
@@ -37,20 +52,51 @@ def train(
 
     if threads:
         torch.set_num_threads(threads)
+    changes = parse_settings(settings or [])
+    if recipe is not None:
+        for name, given in (("--preset", preset), ("--resume", resume), ("--from", start)):
+            if given is not None:
+                raise InputError(
+                    f"--recipe and {name} exclude each other: a recipe says how each of its stages begins."
+                )
+        _follow(recipe, output, changes, evaluation, not quiet)
+        return
+    if evaluation:
+        raise InputError("--evaluation goes with --recipe; after a single run, use ivicl export --evaluation.")
     if resume is not None:
-        run = Run.resume(resume, settings)
+        run = Run.resume(resume, changes)
     else:
-        if Run.exists(out):
+        folder = output or Path("runs") / (preset or "cpu")
+        if Run.exists(folder):
             raise InputError(
-                f"The folder {str(out)!r} holds a run already; go on with --resume {out}, or name another with -o."
+                f"The folder {str(folder)!r} holds a run already; go on with --resume {folder}, or name another by -o."
             )
-        run = Run.begin(TrainConfig.preset(preset), parse_settings(settings or []), out, start)
+        run = Run.begin(TrainConfig.preset(preset or "cpu"), changes, folder, start)
     run_training(run, progress=not quiet)
+
+
+def _follow(name: str, output: Path | None, settings: dict[str, object], evaluation: bool, progress: bool) -> None:
+    """All stages of a recipe that are not done yet, then the export if that is not done."""
+    from ivicl.learn.recipes.recipe import load_recipe
+    from ivicl.learn.recipes.stages import run_recipe
+    from ivicl.learn.training.processes import is_first
+    from ivicl.methods.pretrained.runtime import Model
+
+    recipe = load_recipe(name)
+    folder = output or Path("runs") / recipe.name
+    last = run_recipe(recipe, folder, settings, progress)
+    if last is None or not is_first():
+        return
+    graph, weights = folder / recipe.graph, folder / recipe.weights
+    # The graph is written last: where it is, all is, unless an evaluation is asked for only now.
+    if not graph.exists() or (evaluation and "evaluation" not in Model.load(graph).metadata):
+        _write(last, graph, weights, evaluation, None)
+    logger.info("the recipe %s is done: %s", recipe.name, graph)
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the graph goes.")] = Path("model.onnx"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the graph goes.")] = Path("model.onnx"),
     weights: Annotated[Path | None, typer.Option(help="Also write the weights to go on from (safetensors).")] = None,
     evaluation: Annotated[bool, typer.Option(help="Evaluate, and keep the card in the file.")] = False,
     card: Annotated[
@@ -59,7 +105,14 @@ def export(
 ) -> None:
     """Write the averaged weights of a run as one ONNX file that runs anywhere."""
     _need_torch()
-    from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
+    digest = _write(run, output, weights, evaluation, card)
+    typer.echo(f"{output}  {output.stat().st_size / 1e6:.1f} MB  sha256 {digest}")
+
+
+def _write(run: Path, graph: Path, weights: Path | None, evaluation: bool, card: Path | None) -> str:
+    import tempfile
+
+    from ivicl.benchmarks.model_card.card import evaluate
     from ivicl.learn.network.checkpoint import save_weights
     from ivicl.learn.network.export import export as write
     from ivicl.learn.training.run import result_of
@@ -68,13 +121,13 @@ def export(
     network, record = result_of(run)
     if card is not None:
         record["evaluation"] = json.loads(card.read_text())["card"]
-    digest = write(network, out, record)
     if evaluation:
-        record["evaluation"] = run_evaluation(Model.load(out), progress=True)["card"]
-        digest = write(network, out, record)
+        with tempfile.TemporaryDirectory() as scratch:
+            write(network, Path(scratch) / graph.name, record)
+            record["evaluation"] = evaluate(Model.load(Path(scratch) / graph.name), progress=True)["card"]
     if weights is not None:
         save_weights(network, weights, record)
-    typer.echo(f"{out}  {out.stat().st_size / 1e6:.1f} MB  sha256 {digest}")
+    return write(network, graph, record)
 
 
 def _need_torch() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -25,16 +26,17 @@ from ivicl.learn.training.validation import validate
 logger = logging.getLogger(__name__)
 
 
-def train(run: Run, progress: bool = True, until: int | None = None) -> Run:
-    """Train to the end of the config (or to step `until`), saving every few minutes."""
+def train(run: Run, progress: bool = True, until: int | None = None, stop: StopSignals | None = None) -> Run:
+    """Train to the end of the config (or to step `until`), saving every few minutes; `stop` is a caller's own."""
     end = run.config.steps if until is None else min(run.config.steps, until)
-    with joined(run.device) as processes, StopSignals() as stop:
+    listening = StopSignals() if stop is None else nullcontext(stop)
+    with joined(run.device) as processes, listening as signals:
         log = Journal(run.folder, run.step) if processes.first else None
         parameters = sum(p.numel() for p in run.network.parameters())
         logger.info("%s parameters on %s; run in %s, from step %d", f"{parameters:,}", run.device, run.folder, run.step)
         with progress_bar(progress and processes.first, end, run.step) as advance:
             last_save = time.monotonic()
-            while run.step < end and not processes.any(stop.asked):
+            while run.step < end and not processes.any(signals.asked):
                 started = time.monotonic()
                 row = train_step(run, processes)
                 run.seconds += time.monotonic() - started

@@ -23,6 +23,11 @@ def local_rank() -> int:
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
+def is_first() -> bool:
+    """Whether this process is the one that writes, by torchrun's count over all machines."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 @dataclass(frozen=True)
 class Processes:
     """This process among those of the run."""

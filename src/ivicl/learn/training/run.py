@@ -77,10 +77,10 @@ class Run:
         return (folder / STATE).exists()
 
     @staticmethod
-    def resume(folder: Path, settings: list[str] | None = None) -> Run:
+    def resume(folder: Path, settings: dict[str, Any] | None = None) -> Run:
         """The run of a folder, as far as it came; `settings` change its config from here on."""
         tensors, meta = _load(folder)
-        run = Run(TrainConfig.from_dict(meta["config"]).with_settings(settings or []), folder)
+        run = Run(TrainConfig.from_dict(meta["config"]).with_values(settings or {}), folder)
         run.network.load_state_dict(_part(tensors, "weights."))
         run.average.load_state_dict(_part(tensors, "average."))
         run.optimizer.load(_part(tensors, "optimizer."))
