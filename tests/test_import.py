@@ -116,7 +116,7 @@ import sys
 sys.modules["scipy"] = None  # as if it were not installed: any import of it fails
 import numpy as np
 from ivicl import IVBounds, rct_to_iv
-from ivicl.benchmarks import airplane, links, synthetic
+from ivicl.benchmarks.sets import airplane, links, synthetic
 for method in ("balke-pearl", "sharp", "manski", "manski-iv", "no-defiers", "late"):
     IVBounds(method=method).fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
 IVBounds(method="exact", n_chains=32, n_draws=64).fit_counts([158, 14, 0, 0, 52, 12, 23, 78])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ivicl.benchmarks import synthetic
 from ivicl.benchmarks.model_card import card, lines, reference
+from ivicl.benchmarks.sets import synthetic
 from ivicl.methods.pretrained.runtime import Posteriors
 from ivicl.posterior import EFFECT_EDGES
 from stand_in import StandIn

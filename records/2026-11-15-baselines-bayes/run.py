@@ -22,7 +22,7 @@ import torch
 from scipy.special import softmax
 
 from ivicl import IVBounds
-from ivicl.benchmarks.synthetic import generate
+from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.strata import EFFECT as STRATUM_EFFECT
 from ivicl.identification.strata import LAW, PAIRS

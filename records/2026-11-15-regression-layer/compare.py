@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ivicl.benchmarks.synthetic import generate
+from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.identification.strata import law_of as observed_law
 from ivicl.learn.network import prepare
 from ivicl.learn.network.model import row_ends

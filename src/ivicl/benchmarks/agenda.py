@@ -1,4 +1,4 @@
-"""What `ivicl reproduce` runs: methods, settings and seeds of the tables, the studies and the twins."""
+"""What `ivicl reproduce` runs: methods, settings and seeds of the tables and the studies."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ivicl.benchmarks import catalog
-from ivicl.benchmarks.runner import Job, MethodSpec, plan
-from ivicl.benchmarks.studies import DEFAULT_SEEDS, QUICK_SEEDS, STUDIES, study_jobs
+from ivicl.benchmarks.base import Benchmark, Study
+from ivicl.benchmarks.method_spec import MethodSpec
+from ivicl.benchmarks.plan import Job, plan, study_jobs
 
-TABLE_BENCHMARKS = ("synthetic", "jobs", "star", "airplane")
 FULL_METHODS = ("ivicl", "plugin", "whitehouse", "levis", "bayes-bp", "bayes", "balke-pearl", "late")
 QUICK_METHODS = ("ivicl", "plugin@learner=linear", "balke-pearl", "sharp", "manski-iv", "no-defiers", "late")
-SLOW_METHODS = ("bayes-bp", "bayes")
-"""Minutes a data set, whatever its size, where the others take seconds."""
 STUDY_METHODS = ("ivicl", "plugin@learner=linear", "balke-pearl")
-SHIFT_METHODS = ("ivicl", "ivicl@effect")
-QUICK_STAR = ("small-regular/reading/weak", "small-regular/reading/strong")
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,7 @@ class ReproduceConfig:
     methods: tuple[str, ...] | None = None
     """Methods of the tables; by default the paper's, or the quick ones."""
     study_methods: tuple[str, ...] | None = None
-    """Methods of the three studies; by default the network, a fast plug-in and Balke-Pearl."""
+    """Methods of the studies; by default the network, a fast plug-in and Balke-Pearl."""
     seeds: int | None = None
     """Data sets a setting in the tables: 10, or 3 when quick."""
     slow_seeds: int | None = None
@@ -44,11 +40,14 @@ class ReproduceConfig:
     """Its twin, trained for as long with the shift on; by default the network of the tables, trained for longer."""
     workers: int = 1
     """Processes; with more than one, only the first run of a method on a benchmark, which is done alone, is timed."""
-    paths: dict[str, str] = field(default_factory=dict)
-    """Files of the trials, by benchmark, instead of the packaged ones."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files of the trials, by the names of the benchmarks' sources, instead of the packaged ones."""
     report_only: bool = False
     """Run nothing: a report of the runs that are there."""
     progress: bool = True
+
+    def seeds_of(self, benchmark: Benchmark) -> int:
+        return self.seeds or (benchmark.quick_seeds if self.quick else benchmark.seeds)
 
     def command(self) -> str:
         """The command line that asks for the same report, but for its folder and the trials' files."""
@@ -66,49 +65,23 @@ class ReproduceConfig:
         return shlex.join(words + [word for flag, value in flags.items() if value for word in (flag, value)])
 
 
-def all_jobs(config: ReproduceConfig, methods: Sequence[str], study_methods: Sequence[str], shift: bool) -> list[Job]:
-    """`shift`: with the twins, where their models are given."""
-    jobs = table_jobs(config, methods)
-    for study in STUDIES:
-        seeds = QUICK_SEEDS[study] if config.quick else DEFAULT_SEEDS[study]
-        extra = {"model": config.model, "path": config.paths.get("jobs")}
-        jobs += study_jobs(study, study_methods, seeds, config.quick, **extra)
-    if config.shift_off_model and shift:
-        planned = {job.key for job in jobs}
-        jobs += [job for job in shift_jobs(config) if job.key not in planned]
-    return jobs
-
-
 def table_jobs(config: ReproduceConfig, methods: Sequence[str]) -> list[Job]:
+    """The runs of the benchmarks that the paper has tables of."""
+    slow = [m for m in methods if MethodSpec.parse(m).method.takes_minutes]
+    fast = [m for m in methods if m not in slow]
     jobs: list[Job] = []
-    for benchmark in TABLE_BENCHMARKS:
-        settings = QUICK_STAR if config.quick and benchmark == "star" else catalog.settings(benchmark)
-        common = {"path": config.paths.get(benchmark), "model": config.model}
-        fast = [m for m in methods if not _is_slow(m)]
-        slow = [m for m in methods if _is_slow(m)]
-        jobs += plan(benchmark, settings, range(_seeds(config)), fast, **common)
-        jobs += plan(benchmark, settings, range(config.slow_seeds or _seeds(config)), slow, **common)
+    for benchmark in (b for b in catalog.benchmarks().values() if b.paper):
+        settings = (benchmark.quick_settings if config.quick else ()) or benchmark.settings
+        seeds = config.seeds_of(benchmark)
+        for some, n in ((fast, seeds), (slow, config.slow_seeds or seeds)):
+            jobs += plan(benchmark, settings, range(n), some, files=config.files, model=config.model)
     return jobs
 
 
-def _is_slow(method: str) -> bool:
-    return MethodSpec.parse(method).name in SLOW_METHODS
-
-
-def shift_models(config: ReproduceConfig) -> dict[str, str]:
-    return {"with the shift": config.shift_on_model or config.model, "shift switched off": config.shift_off_model}
-
-
-def shift_jobs(config: ReproduceConfig) -> list[Job]:
-    seeds = range(_shift_seeds(config))
-    models = shift_models(config).values()
-    return [job for model in models for job in plan("synthetic", ("default",), seeds, SHIFT_METHODS, model=model)]
-
-
-def _shift_seeds(config: ReproduceConfig) -> int:
-    """Twins get 30 data sets: they differ by less than ten can show."""
-    return max(_seeds(config), 30) if config.shift_on_model else _seeds(config)
-
-
-def _seeds(config: ReproduceConfig) -> int:
-    return config.seeds or (3 if config.quick else 10)
+def jobs_of_studies(config: ReproduceConfig, methods: Sequence[str]) -> dict[Study, list[Job]]:
+    """The runs of each of the paper's studies."""
+    return {
+        study: study_jobs(study, methods, quick=config.quick, files=config.files, model=config.model)
+        for study in catalog.studies().values()
+        if study.in_paper
+    }

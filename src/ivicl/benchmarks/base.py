@@ -1,74 +1,163 @@
-"""What every benchmark yields: data a method may see, and the truth it is judged by."""
+"""What a benchmark is, and what a study is: objects that say what they need, what they run and what they show.
+
+A file in `sets` that holds a `BENCHMARK`, or one in `studies` that holds a `STUDY`, adds it. The runner, the tables,
+the reports and the command line read these fields and never ask for a name.
+"""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
 
-import numpy as np
+import polars as pl
 
-from ivicl.benchmarks.rct_to_iv import RCTConversion
-from ivicl.data import IVData
+from ivicl.benchmarks.dataset import BenchmarkDataset
+from ivicl.benchmarks.paper_tables import PaperTable
+from ivicl.benchmarks.settings import SettingForm
+from ivicl.errors import InputError
 
 
 @dataclass(frozen=True)
-class BenchmarkDataset:
-    """One data set of a benchmark. Validity means: contains `bounds` where they are known, else contains `effect`."""
+class TrialFile:
+    """A trial that comes with a package, or from a file of the user's: the maker is told its path, else None."""
+
+    name: str
+    """Users give the file by `--file NAME=PATH`."""
+    title: str
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """Data sets with a known answer. `plan` takes one by name, or an object like this."""
+
+    name: str
+    """What users type."""
+    title: str
+    """One line: what it is."""
+    make: Callable[..., BenchmarkDataset]
+    """`function(setting, seed) -> BenchmarkDataset`; with `source`, `function(setting, seed, path)`."""
+    settings: tuple[str, ...]
+    """Those that are run unless others are asked for."""
+    form: SettingForm | None = None
+    """How further settings are written; None where `settings` are all there are."""
+    binary: bool = False
+    """Its outcomes are 0 and 1, so that all combinations of thresholds are one and the same."""
+    source: TrialFile | None = None
+    """The trial that it is made from; None where the data are drawn from a law that we write down."""
+    seeds: int = 10
+    """Data sets a setting."""
+    quick_seeds: int = 3
+    """The same in `ivicl reproduce --quick`."""
+    quick_settings: tuple[str, ...] = ()
+    """Its settings; all of `settings` when empty."""
+    paper: tuple[PaperTable, ...] = ()
+    """The paper's tables of it; they make it a part of `ivicl reproduce`."""
+    order: int = 100
+    """Its place in lists and reports; equal ones by name."""
+
+    def check(self, setting: str) -> None:
+        """An InputError for a setting that it does not have, with the nearest that it has."""
+        if setting in self.settings:
+            return
+        examples: list[str] = []
+        if self.form is not None:
+            try:
+                self.form.parse(setting)
+                return
+            except InputError:
+                examples = self.form.examples()
+        near = difflib.get_close_matches(setting, [*self.settings, *examples], n=1, cutoff=0.0)[0]
+        written = f"; settings are written {self.form}" if self.form else ""
+        raise InputError(f"benchmark '{self.name}' has no setting '{setting}'; the nearest is '{near}'{written}.")
+
+    def dataset(self, setting: str, seed: int, path: str | None = None) -> BenchmarkDataset:
+        """One data set; the last ones are kept, because many methods ask for the same."""
+        self.check(setting)
+        return _made(self, setting, seed, path)
+
+
+@lru_cache(maxsize=64)
+def _made(benchmark: Benchmark, setting: str, seed: int, path: str | None) -> BenchmarkDataset:
+    return benchmark.make(setting, seed) if benchmark.source is None else benchmark.make(setting, seed, path)
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    """The runs of one benchmark that a study reads, and what it makes of them."""
 
     benchmark: str
-    setting: str
-    """Which variant, for example small-regular/reading/weak."""
-    seed: int
-    data: IVData
-    effect: float
-    """The true effect, or the trial's estimate of it."""
-    effect_se: float = 0.0
-    """Standard error of `effect`; 0 where it is known exactly."""
-    bounds: tuple[float, float] | None = None
-    """The identified set as the paper defines it, where the whole law is known."""
-    bounds_x: tuple[float, float] | None = None
-    """The identified set given the covariates alone."""
-    sharp_width: float | None = None
-    """Width of the identified set as a share of the outcome's range."""
-    facts: dict[str, Any] = field(default_factory=dict)
-    """JSON-able extras: strength, what was drawn."""
+    settings: tuple[str, ...]
+    quick_settings: tuple[str, ...]
+    """Little more than the ends of each sweep, and smaller tables."""
+    table: Callable[[pl.DataFrame], pl.DataFrame]
+    """`function(runs) -> the numbers behind the figure`, without rows when no run is of use."""
+    figure: Callable[[pl.DataFrame, Path], Path]
+    """`function(table, path)`: draws them."""
+    first_seed: int = 0
+    levels: tuple[float, ...] = ()
+    """Further nominal levels at which posteriors are read."""
+    alpha: float | None = None
+    """One level for all methods; None leaves each its own."""
 
-    @classmethod
-    def from_trial(cls, made: RCTConversion, benchmark: str, setting: str, seed: int, beta: float) -> BenchmarkDataset:
-        """A converted trial, judged by the trial's own estimate."""
-        return cls(
-            benchmark=benchmark,
-            setting=setting,
-            seed=seed,
-            data=made.data,
-            effect=made.label,
-            effect_se=made.label_se,
-            sharp_width=made.sharp_width,
-            facts={
-                "beta": beta,
-                "naive": made.naive,
-                "randomisation_p": made.randomisation_p,
-                "n_trial": made.n_trial,
-                "notes": list(made.warnings),
-            },
-        )
+
+@dataclass(frozen=True)
+class Shown:
+    """What a study shows: its numbers, a picture of them, and a short table where the picture does not say it all."""
+
+    table: pl.DataFrame
+    draw: Callable[[Path], Path]
+    head: tuple[str, ...] = ()
+    """The short table's header; none when empty."""
+    lines: tuple[tuple[str, ...], ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """What gave no answer, and why."""
+
+    def write(self, folder: Path, stem: str) -> tuple[Path, Path]:
+        """stem.csv and stem.png in the folder."""
+        path = folder / f"{stem}.csv"
+        self.table.write_csv(path)
+        return path, self.draw(folder / f"{stem}.png")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A question that a figure answers: from runs of a benchmark, or from a computation of its own."""
+
+    name: str
+    """What users type."""
+    title: str
+    caption: str
+    """What the figure shows."""
+    seeds: int
+    """Data sets a setting."""
+    quick_seeds: int
+    """The same in `ivicl reproduce --quick`."""
+    runs: StudyRuns | None = None
+    compute: Callable[[int, str], Shown] | None = None
+    """Instead of `runs`: `function(seeds, model) -> Shown`, with the path of a network file or ""."""
+    text: str = ""
+    """A paragraph above the figure."""
+    in_paper: bool = False
+    """A part of `ivicl reproduce`."""
+    order: int = 100
+    """Its place in lists and reports; equal ones by name."""
+
+    def __post_init__(self) -> None:
+        if (self.runs is None) == (self.compute is None):
+            raise InputError(f"study '{self.name}' must have either runs or a computation of its own.")
 
     @property
-    def rho(self) -> float:
-        """Correlation of instrument and treatment."""
-        return float(np.corrcoef(self.data.z, self.data.t)[0, 1])
+    def stem(self) -> str:
+        """The name of its files."""
+        return self.name.replace("-", "_")
 
-    @property
-    def scale(self) -> float:
-        """max Y - min Y in the data: the width of Manski's natural bounds, by which widths are divided."""
-        return float(self.data.y.max() - self.data.y.min())
-
-    def valid(self, lower: float, upper: float) -> bool:
-        target = self.bounds or (self.effect, self.effect)
-        return lower <= target[0] and target[1] <= upper
-
-    def covers_effect(self, lower: float, upper: float) -> bool:
-        return lower <= self.effect <= upper
-
-    def covers_bounds_x(self, lower: float, upper: float) -> bool | None:
-        return None if self.bounds_x is None else bool(lower <= self.bounds_x[0] and self.bounds_x[1] <= upper)
+    def of_runs(self, runs: pl.DataFrame) -> Shown | None:
+        """What its runs show; None where none of them is of use."""
+        read = self.runs
+        if read is None:
+            raise InputError(f"study '{self.name}' is not made of runs.")
+        table = read.table(runs)
+        return None if table.is_empty() else Shown(table, lambda path: read.figure(table, path))

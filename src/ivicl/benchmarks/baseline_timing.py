@@ -11,7 +11,7 @@ import os
 import time
 from typing import Any
 
-from ivicl.benchmarks.synthetic import generate
+from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.estimator import IVBounds
 
 METHODS = ("plugin", "levis", "whitehouse", "bayes-bp", "bayes")

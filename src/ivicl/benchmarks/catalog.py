@@ -1,33 +1,52 @@
-"""Benchmarks by name: which settings they have, and how to get one data set of them."""
+"""Benchmarks and studies by name: those that ship, and those of other packages.
+
+A file in `sets` with a `BENCHMARK`, or in `studies` with a `STUDY`, is found by itself. Another package adds one by an
+entry point of the group `ivicl.benchmarks` or `ivicl.studies` that names the object.
+"""
 
 from __future__ import annotations
 
-import importlib
-from functools import lru_cache
-from types import ModuleType
+from collections.abc import Iterable
+from functools import cache
+from typing import TypeVar
 
-from ivicl.benchmarks.base import BenchmarkDataset
+from ivicl._shared.plugins import declared_in, from_entry_points, nearest_name
+from ivicl.benchmarks.base import Benchmark, Study
 from ivicl.errors import InputError
 
-BENCHMARKS = ("synthetic", "jobs", "star", "airplane", "links")
-NEEDS_DATA = ("jobs", "star")
-"""Benchmarks made from a trial; the file can be given as a path."""
+Listed = TypeVar("Listed", bound=Benchmark | Study)
 
 
-def module_of(benchmark: str) -> ModuleType:
-    if benchmark not in BENCHMARKS:
-        raise InputError(f"'{benchmark}' is not a benchmark; they are {', '.join(BENCHMARKS)}.")
-    return importlib.import_module(f"ivicl.benchmarks.{benchmark}")
+@cache
+def benchmarks() -> dict[str, Benchmark]:
+    return _by_name(declared_in(f"{__package__}.sets", "BENCHMARK"), from_entry_points("ivicl.benchmarks", Benchmark))
 
 
-def settings(benchmark: str) -> tuple[str, ...]:
-    names: tuple[str, ...] = module_of(benchmark).SETTINGS
-    return names
+@cache
+def studies() -> dict[str, Study]:
+    return _by_name(declared_in(f"{__package__}.studies", "STUDY"), from_entry_points("ivicl.studies", Study))
 
 
-@lru_cache(maxsize=64)
-def dataset(benchmark: str, setting: str, seed: int, path: str | None = None) -> BenchmarkDataset:
-    """One data set; `path` is the trial's file for jobs and star, where the packaged data are not wanted."""
-    given = {"path": path} if path and benchmark in NEEDS_DATA else {}
-    made: BenchmarkDataset = module_of(benchmark).dataset(setting, seed, **given)
-    return made
+def _by_name(shipped: Iterable[Listed], others: Iterable[Listed]) -> dict[str, Listed]:
+    """Those that ship in their order, then the others; a name that ships cannot be taken over."""
+    found: dict[str, Listed] = {}
+    for group in (shipped, others):
+        for each in sorted(group, key=lambda each: (each.order, each.name)):
+            found.setdefault(each.name, each)
+    return found
+
+
+def benchmark(name: str) -> Benchmark:
+    return _known(name, benchmarks())
+
+
+def find(name: str) -> Benchmark | Study:
+    """What `ivicl bench NAME` means."""
+    known: dict[str, Benchmark | Study] = {**studies(), **benchmarks()}
+    return _known(name, known)
+
+
+def _known(name: str, known: dict[str, Listed]) -> Listed:
+    if name not in known:
+        raise InputError(f"there is no benchmark '{name}'; {nearest_name(name, known)}.")
+    return known[name]

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ivicl.benchmarks.paper_tables import METHOD_NAMES, METRICS, Cell, PaperTable, paper_tables
-from ivicl.benchmarks.runner import is_network
+from ivicl.benchmarks.base import Benchmark
+from ivicl.benchmarks.method_spec import has_level, label_of, name_of
+from ivicl.benchmarks.paper_tables import METRICS, PAPER_ORDER, Cell, PaperTable
 from ivicl.errors import InputError
 
 HEADINGS = {"validity": "Validity", "width": "Width", "seconds_per_1k": "Time/1k (s)"}
@@ -32,13 +33,7 @@ class ComparedRow:
 
     @property
     def label(self) -> str:
-        base, _, options = self.method.partition("@")
-        name = METHOD_NAMES.get(base, base)
-        if is_network(self.method):
-            name += f" ({options.replace('@', ', ') or 'default'})"
-        elif options:
-            name += f" ({options})"
-        return name
+        return label_of(self.method)
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,8 @@ class ComparedTable:
     paper_rho: float | None
     sharp_width: float | None
     """Mean width of the identified set in our data sets; a shorter interval cannot contain it."""
+    levels: str
+    """The alpha of each method, in words."""
     threads: tuple[int, ...]
     """Of the runs that were timed."""
     failures: tuple[str, ...]
@@ -72,13 +69,13 @@ def mean_se(values: Sequence[float] | pl.Series) -> Cell | None:
     return float(v.mean()), float(v.std(ddof=1) / np.sqrt(len(v))) if len(v) > 1 else np.nan
 
 
-def compare(runs: pl.DataFrame, table: PaperTable) -> ComparedTable | None:
+def compare(runs: pl.DataFrame, benchmark: Benchmark, table: PaperTable) -> ComparedTable | None:
     """None when there are no runs of this table's settings."""
-    mine = runs.filter((pl.col("benchmark") == table.benchmark) & pl.col("setting").is_in(list(table.settings)))
+    mine = runs.filter((pl.col("benchmark") == benchmark.name) & pl.col("setting").is_in(list(table.settings)))
     if mine.is_empty():
         return None
     rows = [_row(mine.filter(pl.col("method") == m), m, table) for m in _order(mine["method"].unique().to_list())]
-    cases = mine.filter(pl.col("n").is_not_null()).unique(["setting", "seed"])
+    cases = mine.filter(pl.col("n").is_not_null()).unique(["setting", "seed"], maintain_order=True)
     failed = mine.filter(pl.col("status") == "failed").sort("method")
     return ComparedTable(
         title=table.title,
@@ -88,13 +85,24 @@ def compare(runs: pl.DataFrame, table: PaperTable) -> ComparedTable | None:
         rho=_mean(cases["rho"]),
         paper_rho=table.rho,
         sharp_width=_mean(cases["sharp_width"]),
+        levels=levels_text(mine),
         threads=tuple(sorted(mine.filter(pl.col("timed"))["threads"].unique().to_list())),
         failures=tuple(dict.fromkeys(f"{r['method']}: {r['error']}" for r in failed.iter_rows(named=True))),
     )
 
 
-def compare_all(runs: pl.DataFrame, benchmark: str) -> list[ComparedTable]:
-    return [found for table in paper_tables(benchmark) if (found := compare(runs, table)) is not None]
+def compare_all(runs: pl.DataFrame, benchmark: Benchmark) -> list[ComparedTable]:
+    """The paper's tables of a benchmark that there are runs for."""
+    return [found for table in benchmark.paper if (found := compare(runs, benchmark, table)) is not None]
+
+
+def levels_text(runs: pl.DataFrame) -> str:
+    """At which alpha each method was asked: the paper's, or that of its `@alpha=`."""
+    of: dict[float, dict[str, None]] = {}
+    for method, alpha in runs.select("method", "alpha").unique().sort("alpha", "method").iter_rows():
+        if has_level(method):
+            of.setdefault(alpha, {})[name_of(method)] = None
+    return "; ".join(f"alpha is {alpha:g} for {', '.join(names)}" for alpha, names in of.items())
 
 
 def _row(runs: pl.DataFrame, method: str, table: PaperTable) -> ComparedRow:
@@ -120,8 +128,8 @@ def _row(runs: pl.DataFrame, method: str, table: PaperTable) -> ComparedRow:
 
 def _order(methods: list[str]) -> list[str]:
     """The paper's order first, then by name."""
-    names = list(METHOD_NAMES)
-    return sorted(methods, key=lambda m: (names.index(b) if (b := m.split("@")[0]) in names else len(names), m))
+    place = {name: k for k, name in enumerate(PAPER_ORDER)}
+    return sorted(methods, key=lambda m: (place.get(m.split("@")[0], len(place)), m))
 
 
 def _mean(values: pl.Series) -> float | None:
@@ -169,6 +177,7 @@ def caption(table: ComparedTable) -> str:
     if table.threads:
         parts.append(f"times with {', '.join(map(str, table.threads))} threads, warm-up excluded")
     text = "; ".join(p for p in parts if p) + ". Mean ± standard error over the data sets."
+    text += f" Levels: {table.levels}." if table.levels else ""
     return text + "".join(f" Failed: {failure}." for failure in table.failures[:3])
 
 
@@ -236,10 +245,17 @@ def write_tables(tables: Sequence[ComparedTable], folder: Path, stem: str) -> li
     return paths
 
 
-def plain_table(runs: pl.DataFrame, benchmark: str) -> ComparedTable:
+def plain_table(runs: pl.DataFrame, benchmark: Benchmark) -> ComparedTable:
     """A table without the paper's side, for settings that the paper has no table of."""
     settings = tuple(runs["setting"].unique(maintain_order=True).to_list())
-    found = compare(runs, PaperTable("", f"{benchmark}: {', '.join(settings)}", benchmark, settings, None, {}))
+    found = compare(runs, benchmark, PaperTable("", f"{benchmark.name}: {', '.join(settings)}", settings, None, {}))
     if found is None:
-        raise InputError(f"there are no runs of '{benchmark}'.")
+        raise InputError(f"there are no runs of '{benchmark.name}'.")
     return found
+
+
+def tables_of(runs: pl.DataFrame, benchmark: Benchmark) -> list[ComparedTable]:
+    """The paper's tables with our runs, and one more for settings that the paper has no table of."""
+    in_paper = {setting for table in benchmark.paper for setting in table.settings}
+    rest = runs.filter(~pl.col("setting").is_in(list(in_paper)))
+    return compare_all(runs, benchmark) + ([] if rest.is_empty() else [plain_table(rest, benchmark)])

@@ -6,40 +6,33 @@ import logging
 import os
 import platform
 import time
-from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from ivicl._shared.cores import threads
-from ivicl.benchmarks import figures, mass_covering
+from ivicl.benchmarks import catalog, twins
 from ivicl.benchmarks.agenda import (
     FULL_METHODS,
     QUICK_METHODS,
-    SHIFT_METHODS,
     STUDY_METHODS,
-    TABLE_BENCHMARKS,
     ReproduceConfig,
-    all_jobs,
-    shift_models,
+    jobs_of_studies,
+    table_jobs,
 )
-from ivicl.benchmarks.compare import ComparedTable, cell_text, compare_all, mean_se, write_tables
+from ivicl.benchmarks.base import Shown, Study
+from ivicl.benchmarks.compare import ComparedTable, compare_all, write_tables
+from ivicl.benchmarks.method_spec import MethodSpec
+from ivicl.benchmarks.plan import Job, only
 from ivicl.benchmarks.report import Report
-from ivicl.benchmarks.runner import Job, MethodSpec, only, run_jobs
-from ivicl.benchmarks.store import RunStore
-from ivicl.benchmarks.studies import STUDIES, study_table
-from ivicl.benchmarks.synthetic import generate
+from ivicl.benchmarks.runner import run_jobs
+from ivicl.benchmarks.sets.synthetic import generate
+from ivicl.benchmarks.store import RunKey, RunStore
+from ivicl.methods.base import Method
 from ivicl.version import __version__
 
 log = logging.getLogger(__name__)
-
-FIGURES: dict[str, tuple[Callable[[pl.DataFrame, Path], Path], str]] = {
-    "strength": (figures.strength_figure, "Width and validity against the strength of the instrument, Jobs."),
-    "calibration": (figures.calibration_figure, "Coverage against the nominal level; bands are one standard error."),
-    "sensitivity": (figures.sensitivity_figure, "Coverage and width of 90 % intervals against rows and covariates."),
-}
 
 
 def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
@@ -50,15 +43,18 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     wanted = config.methods or (QUICK_METHODS if config.quick else FULL_METHODS)
     study_wanted = config.study_methods or STUDY_METHODS
     missing = {} if config.report_only else unusable({*wanted, *study_wanted}, config.model)
-    methods = tuple(m for m in wanted if m not in missing)
-    study_methods = tuple(m for m in study_wanted if m not in missing)
     for method, reason in missing.items():
         log.warning("%s is left out: %s", method, reason)
 
-    jobs = all_jobs(config, methods, study_methods, shift="ivicl" not in missing)
+    tables = table_jobs(config, [m for m in wanted if m not in missing])
+    studies = jobs_of_studies(config, [m for m in study_wanted if m not in missing])
+    twin_jobs = twins.jobs(config, missing)
+    by_key: dict[RunKey, Job] = {}
+    for job in (*tables, *(job for some in studies.values() for job in some), *twin_jobs):
+        by_key.setdefault(job.key, job)
+    jobs = list(by_key.values())
     runs = only(store.frame(), jobs) if config.report_only else _run_with_estimate(jobs, store, config)
-    comparisons = mass_covering.known_comparisons(config.model)
-    random_tables = mass_covering.random_comparisons(5 if config.quick else 50, model=config.model)
+    shown = {study: _shown(study, only(runs, some), config) for study, some in studies.items()}
 
     report = Report("The paper's evaluation, reproduced by ivicl")
     _preamble(report, config, missing)
@@ -67,13 +63,18 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     main = runs.filter(pl.col("model").is_in(["", config.model]))
     _networks(report, main)
     _tables(report, main, config)
-    _studies(report, runs, config)
-    _mass_covering(report, comparisons, random_tables, config.folder)
-    _shift(report, runs, config)
+    _studies(report, shown, config)
+    twins.report_twins(report, runs, config, twin_jobs)
     report.paragraph(
         f"This report took {(time.perf_counter() - started) / 60:.1f} minutes (runs already done not counted)."
     )
     return report.write(config.folder)
+
+
+def _shown(study: Study, runs: pl.DataFrame, config: ReproduceConfig) -> Shown | None:
+    if study.compute is None:
+        return study.of_runs(runs)
+    return study.compute(study.quick_seeds if config.quick else study.seeds, config.model)
 
 
 def unusable(methods: set[str], model: str = "") -> dict[str, str]:
@@ -129,7 +130,8 @@ def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) 
         "Validity: on the synthetic benchmark the interval contains the whole identified set given (X, noise); on "
         "the others it contains the true effect or the trial's estimate of it. Width is divided by max Y - min Y. The "
         "sharp width is that of the identified set: an interval shorter than that cannot contain it. `late` bounds the "
-        "compliers' effect, another estimand."
+        "compliers' effect, another estimand. "
+        f"Intervals are at alpha = {Method.paper_alpha:g}, the paper's level, where no other is named."
     )
     if config.quick:
         report.paragraph("Quick form: few seeds and short sweeps. It shows that everything runs, not who is better.")
@@ -149,88 +151,25 @@ def _networks(report: Report, runs: pl.DataFrame) -> None:
 def _tables(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
     report.heading("Tables, ours beside the paper's")
     shown: list[ComparedTable] = []
-    for benchmark in TABLE_BENCHMARKS:
+    for benchmark in catalog.benchmarks().values():
         for table in compare_all(runs, benchmark):
             report.compared(table)
             shown.append(table)
     write_tables(shown, config.folder, "tables")
 
 
-def _studies(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
+def _studies(report: Report, shown: dict[Study, Shown | None], config: ReproduceConfig) -> None:
     report.heading("Studies")
-    for study in STUDIES:
-        report.heading(study.capitalize(), 3)
-        path = write_study(study, runs, config.folder)
-        if path is None:
+    for study, found in shown.items():
+        report.heading(study.title, 3)
+        if study.text:
+            report.paragraph(study.text)
+        if found is None:
             report.paragraph("No run of this study succeeded.")
-        else:
-            report.figure(path, FIGURES[study][1] + f" The numbers are in {study}.csv.")
-
-
-def write_study(study: str, runs: pl.DataFrame, folder: Path) -> Path | None:
-    """study.csv and study.png; None when there is nothing to show."""
-    table = study_table(study, runs)
-    if table.is_empty():
-        return None
-    table.write_csv(folder / f"{study}.csv")
-    return FIGURES[study][0](table, folder / f"{study}.png")
-
-
-def _mass_covering(
-    report: Report, known: list[mass_covering.Comparison], random: list[mass_covering.Comparison], folder: Path
-) -> None:
-    report.heading("Exclusive against inclusive KL, all else equal")
-    report.paragraph(
-        "Tables without covariates and one prior for all, Dirichlet(0.1) on the 16 strata. The exact posterior spreads "
-        "over the identified set; the variational fits, which minimise the exclusive KL, settle on a part of it."
-    )
-    write_mass_covering(known, random, folder)
-    report.figure(folder / "mass_covering.png", "Posterior of the effect; the shaded range is the identified set.")
-    totals = mass_covering.summary(mass_covering.scores(random))
-    head = ["Method", "Mean 99 % width", "Covers effect", "Share of identified set", "KL from exact", "Tables"]
-    lines = [
-        [
-            r["method"],
-            *(f"{r[c]:.3f}" for c in ("width", "covers_effect", "share_of_set", "kl_from_exact")),
-            str(r["tables"]),
-        ]
-        for r in totals.iter_rows(named=True)
-    ]
-    report.table(head, lines)
-    for method, reason in known[0].problems.items():
-        report.paragraph(f"Left out: {method} ({reason}).")
-
-
-def write_mass_covering(
-    known: list[mass_covering.Comparison], random: list[mass_covering.Comparison], folder: Path
-) -> None:
-    pl.concat([mass_covering.scores(known), mass_covering.scores(random)], how="vertical_relaxed").write_csv(
-        folder / "mass_covering.csv"
-    )
-    figures.mass_covering_figure(known, folder / "mass_covering.png")
-
-
-def _shift(report: Report, runs: pl.DataFrame, config: ReproduceConfig) -> None:
-    report.heading("With and without the prior's shift")
-    if not config.shift_off_model:
-        report.paragraph(
-            "Missing: give a network trained with the shift switched off by --shift-off-model to have this part."
-        )
-        return
-    report.paragraph(
-        "The synthetic benchmark, "
-        + ("by two networks that differ in nothing else." if config.shift_on_model else "by networks of unequal age.")
-    )
-    lines = []
-    for (name, model), method in product(shift_models(config).items(), SHIFT_METHODS):
-        rows = runs.filter(
-            (pl.col("benchmark") == "synthetic")
-            & (pl.col("method") == method)
-            & (pl.col("model") == model)
-            & (pl.col("status") == "ok")
-        )
-        width, cover = mean_se(rows["width"]), mean_se(rows["covers_effect"].cast(pl.Float64))
-        valid = mean_se(rows["valid"].cast(pl.Float64))
-        cells = [cell_text(c, 3) for c in (width, cover, valid)]
-        lines.append([name, method, *cells, str(rows.height)])
-    report.table(["Network", "Method", "Width", "Covers effect", "Validity", "Data sets"], lines)
+            continue
+        numbers, picture = found.write(config.folder, study.stem)
+        report.figure(picture, f"{study.caption} The numbers are in {numbers.name}.")
+        if found.head:
+            report.table(list(found.head), [list(line) for line in found.lines])
+        for name, reason in found.left_out.items():
+            report.paragraph(f"Left out: {name} ({reason}).")

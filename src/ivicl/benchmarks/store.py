@@ -8,8 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
+KEY = ("benchmark", "setting", "seed", "method", "model")
+"""What makes a run the same run."""
 RunKey = tuple[str, str, int, str, str]
-"""Benchmark, setting, seed, method, model: what makes a run the same run."""
 
 
 @dataclass(frozen=True)

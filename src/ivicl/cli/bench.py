@@ -5,135 +5,206 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ivicl.cli import flags
 from ivicl.errors import InputError
 
-DEFAULT_METHODS = "ivicl,plugin,balke-pearl"
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ivicl.benchmarks.base import Benchmark, Shown, Study
+    from ivicl.benchmarks.plan import Job
+
+DEFAULT_METHODS = ["ivicl", "plugin", "balke-pearl"]
 
 Methods = Annotated[
-    str,
-    typer.Option(help="Methods separated by commas; options follow @: levis@form=smooth, exact@alpha=0.1."),
+    list[str] | None,
+    typer.Option(
+        help="Methods separated by commas; options follow @: levis@form=smooth, exact@alpha=0.1. May be given again.",
+        show_default=",".join(DEFAULT_METHODS),
+    ),
 ]
 Model = Annotated[str, typer.Option(help="A network file to use instead of the shipped one.")]
 Workers = Annotated[int, typer.Option(help="Processes; more than one leaves times out, because runs share the cores.")]
-NswPath = Annotated[str | None, typer.Option(help="A file with the National Supported Work data, for jobs.")]
-StarPath = Annotated[str | None, typer.Option(help="A file with the STAR data, for star.")]
+Files = Annotated[
+    list[str] | None,
+    typer.Option("--file", help="NAME=PATH: a file with the data of a trial. May be given again."),
+]
+NswPath = Annotated[str | None, typer.Option(help="A file with the National Supported Work data, as --file nsw=PATH.")]
+StarPath = Annotated[str | None, typer.Option(help="A file with the STAR data, as --file star=PATH.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 
 
 def bench(
     name: Annotated[
-        str,
-        typer.Argument(
-            help="synthetic, jobs, star, airplane, links, strength, calibration, sensitivity or mass-covering.",
-            show_default=False,
-        ),
-    ],
-    methods: Methods = DEFAULT_METHODS,
+        str | None,
+        typer.Argument(help="A benchmark or a study; without a name they are listed.", show_default=False),
+    ] = None,
+    methods: Methods = None,
     seeds: Annotated[int | None, typer.Option(help="Data sets a setting; by default as many as in the paper.")] = None,
     setting: Annotated[list[str] | None, typer.Option(help="Only this setting; may be given again.")] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the runs; runs found there are not repeated.")
+        Path, typer.Option("--output", "--out", "-o", help="Folder of the runs; runs found there are not repeated.")
     ] = Path("bench"),
     model: Model = "",
     workers: Workers = 1,
+    file: Files = None,
     nsw: NswPath = None,
     star: StarPath = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run methods on one benchmark or study; the paper's table beside ours on stdout, files in the folder."""
-    from ivicl.benchmarks import compare
-    from ivicl.benchmarks.catalog import BENCHMARKS, settings
-    from ivicl.benchmarks.reproduce import write_study
-    from ivicl.benchmarks.runner import only, plan, run_jobs
-    from ivicl.benchmarks.store import RunStore
-    from ivicl.benchmarks.studies import DEFAULT_SEEDS, STUDIES, study_jobs
+    from ivicl.benchmarks import catalog
+    from ivicl.benchmarks.base import Study
+    from ivicl.benchmarks.plan import plan, study_jobs
 
-    if seeds is not None and seeds < 1:
-        raise InputError(f"--seeds must be at least 1, but is {seeds}.")
-    if workers < 1:
-        raise InputError(f"--workers must be at least 1, but is {workers}.")
-    wanted = [m.strip() for m in methods.split(",") if m.strip()]
-    if name == "mass-covering":
-        _mass_covering(out, model, seeds or 50)
+    if name is None:
+        _list()
         return
-    if name not in BENCHMARKS + STUDIES:
-        raise InputError(f"'{name}' is not a benchmark; they are {', '.join(BENCHMARKS + STUDIES)}, mass-covering.")
-    path = {"jobs": nsw, "strength": nsw, "star": star}.get(name)
-    if name in STUDIES:
-        jobs = study_jobs(name, wanted, seeds or DEFAULT_SEEDS[name], path=path, model=model)
+    _at_least_one("--seeds", seeds)
+    _at_least_one("--workers", workers)
+    found, files = catalog.find(name), _files(file, nsw, star)
+    wanted = flags.names(methods)
+    if isinstance(found, Study):
+        _refuse(found, "--setting", setting)
+        if found.compute is not None:
+            _refuse(found, "--methods", wanted)
+            out.mkdir(parents=True, exist_ok=True)
+            _show(found, found.compute(seeds or found.seeds, model), out)
+            return
+        jobs = study_jobs(found, wanted or DEFAULT_METHODS, seeds, files=files, model=model)
+        frame = _run(jobs, out, workers, quiet)
+        _show(found, found.of_runs(frame), out, frame)
     else:
-        jobs = plan(name, setting or settings(name), range(seeds or 10), wanted, path=path, model=model)
-    jobs[0].dataset()  # missing data or a wrong setting is one sentence, not a thousand failed rows
-    store = RunStore(out)
-    frame = only(run_jobs(jobs, store, workers=workers, progress=not quiet), jobs)
-    if name in STUDIES:
-        figure = write_study(name, frame, out)
-        written = [out / f"{name}.csv", figure] if figure else []
-    else:
-        tables = compare.compare_all(frame, name) or [compare.plain_table(frame, name)]
-        typer.echo(compare.to_markdown(tables))
-        written = compare.write_tables(tables, out, name)
+        settings = setting or found.settings
+        runs = range(seeds or found.seeds)
+        jobs = plan(found, settings, runs, wanted or DEFAULT_METHODS, files=files, model=model)
+        _compare(found, _run(jobs, out, workers, quiet), out)
+
+
+def _list() -> None:
+    from ivicl.benchmarks import catalog
+
+    for benchmark in catalog.benchmarks().values():
+        settings = str(benchmark.form or "|".join(benchmark.settings))
+        typer.echo(f"{benchmark.name:<15} {benchmark.title}; settings {settings}")
+        if benchmark.source:
+            typer.echo(f"{'':<15} {benchmark.source.title}: packaged, or --file {benchmark.source.name}=PATH")
+    for study in catalog.studies().values():
+        typer.echo(f"{study.name:<15} study: {study.caption}")
+
+
+def _at_least_one(flag: str, value: int | None) -> None:
+    if value is not None and value < 1:
+        raise InputError(f"{flag} must be at least 1, but is {value}.")
+
+
+def _refuse(study: Study, flag: str, given: list[str] | None) -> None:
+    if given:
+        raise InputError(f"the study '{study.name}' takes no {flag}, but {', '.join(given)} was given.")
+
+
+def _files(pairs: list[str] | None, nsw: str | None, star: str | None) -> dict[str, str]:
+    from ivicl.benchmarks.plan import check_files
+
+    files = dict(flags.name_and_value(pair, "--file") for pair in pairs or [])
+    files |= {name: path for name, path in (("nsw", nsw), ("star", star)) if path}
+    check_files(files)
+    return files
+
+
+def _run(jobs: list[Job], out: Path, workers: int, quiet: bool) -> pl.DataFrame:
+    from ivicl.benchmarks.plan import only
+    from ivicl.benchmarks.runner import run_jobs
+    from ivicl.benchmarks.store import RunStore
+
+    jobs[0].dataset()  # missing data are one sentence, not a thousand failed rows
+    frame = only(run_jobs(jobs, RunStore(out), workers=workers, progress=not quiet), jobs)
     failed = frame.filter(frame["status"] == "failed")
-    for line in failed.select("method", "error").unique(maintain_order=True).iter_rows():
-        print(f"failed: {line[0]}: {line[1]}", file=sys.stderr)
-    print("written: " + ", ".join(str(p) for p in [out / "runs.parquet", *written]), file=sys.stderr)
+    for method, error in failed.select("method", "error").unique(maintain_order=True).iter_rows():
+        print(f"failed: {method}: {error}", file=sys.stderr)
+    print(f"runs: {out / 'runs.parquet'}", file=sys.stderr)
+    return frame
 
 
-def _mass_covering(out: Path, model: str, tables: int) -> None:
-    from ivicl.benchmarks import mass_covering
-    from ivicl.benchmarks.reproduce import write_mass_covering
+def _compare(benchmark: Benchmark, frame: pl.DataFrame, out: Path) -> None:
+    from ivicl.benchmarks import compare
 
-    out.mkdir(parents=True, exist_ok=True)
-    known = mass_covering.known_comparisons(model)
-    random = mass_covering.random_comparisons(tables, model=model)
-    write_mass_covering(known, random, out)
-    for method, reason in known[0].problems.items():
+    tables = compare.tables_of(frame, benchmark)
+    typer.echo(compare.to_markdown(tables))
+    _written(compare.write_tables(tables, out, benchmark.name))
+
+
+def _show(study: Study, shown: Shown | None, out: Path, frame: pl.DataFrame | None = None) -> None:
+    from ivicl.benchmarks.compare import levels_text, markdown_table
+
+    typer.echo(study.caption)
+    if frame is not None and not frame["levels"].str.len_chars().any():
+        typer.echo(f"Levels: {levels_text(frame)}.")
+    if shown is None:
+        print("no run of this study succeeded", file=sys.stderr)
+        return
+    if shown.head:
+        typer.echo(markdown_table(list(shown.head), [list(line) for line in shown.lines]))
+    for method, reason in shown.left_out.items():
         print(f"left out: {method}: {reason}", file=sys.stderr)
-    typer.echo(str(mass_covering.summary(mass_covering.scores(random))))
-    print(f"written: {out / 'mass_covering.csv'}, {out / 'mass_covering.png'}", file=sys.stderr)
+    _written(shown.write(out, study.stem))
+
+
+def _written(paths: Iterable[Path]) -> None:
+    print("written: " + ", ".join(map(str, paths)), file=sys.stderr)
 
 
 def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short sweeps, quick methods.")] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report; runs found there are kept.")] = Path(
-        "reproduce"
-    ),
-    methods: Annotated[str, typer.Option(help="Methods of the tables; by default the paper's.")] = "",
-    study_methods: Annotated[str, typer.Option(help="Methods of the three studies.")] = "",
+    out: Annotated[
+        Path, typer.Option("--output", "--out", "-o", help="Folder of the report; runs found there are kept.")
+    ] = Path("reproduce"),
+    methods: Annotated[list[str] | None, typer.Option(help="Methods of the tables; by default the paper's.")] = None,
+    study_methods: Annotated[list[str] | None, typer.Option(help="Methods of the studies.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Data sets a setting in the tables: 10, or 3 when quick.")] = None,
-    slow_seeds: Annotated[int | None, typer.Option(help="The same for bayes-bp and bayes, which take minutes.")] = None,
+    slow_seeds: Annotated[
+        int | None, typer.Option(help="The same for methods that take minutes a data set, such as bayes.")
+    ] = None,
     model: Model = "",
     shift_off_model: Annotated[str, typer.Option(help="A network trained with the prior's shift switched off.")] = "",
     shift_on_model: Annotated[str, typer.Option(help="Its twin with the shift on; else the tables' network.")] = "",
     workers: Workers = 1,
+    file: Files = None,
     nsw: NswPath = None,
     star: StarPath = None,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Report what is done so far; run nothing.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Every table and figure of the paper's evaluation, in one Markdown and one HTML report."""
+    """Every table and figure of the paper's evaluation, in one Markdown and one HTML report.
+
+    Intervals are at the paper's alpha, 0.01, unless a table names another.
+    """
     from ivicl.benchmarks.agenda import ReproduceConfig
     from ivicl.benchmarks.reproduce import reproduce as run
 
+    for flag, value in (("--seeds", seeds), ("--slow-seeds", slow_seeds), ("--workers", workers)):
+        _at_least_one(flag, value)
     plain, page = run(
         ReproduceConfig(
             folder=out,
             quick=quick,
-            methods=_names(methods),
-            study_methods=_names(study_methods),
+            methods=tuple(flags.names(methods)) or None,
+            study_methods=tuple(flags.names(study_methods)) or None,
             seeds=seeds,
             slow_seeds=slow_seeds,
             model=model,
             shift_off_model=shift_off_model,
             shift_on_model=shift_on_model,
             workers=workers,
-            paths={name: path for name, path in (("jobs", nsw), ("star", star)) if path},
+            files=_files(file, nsw, star),
             report_only=report_only,
             progress=not quiet,
         )
@@ -141,22 +212,29 @@ def reproduce(
     typer.echo(f"{plain}\n{page}")
 
 
-def _names(text: str) -> tuple[str, ...] | None:
-    return tuple(m.strip() for m in text.split(",") if m.strip()) or None
-
-
 def convert_rct(
     source: Annotated[str, typer.Argument(help="The trial: a CSV or Parquet file, or - for standard input.")],
     outcome: Annotated[str, typer.Option("-y", "--outcome", help="Column of the outcome.", show_default=False)],
     treatment: Annotated[str, typer.Option("-t", "--treatment", help="Column of 0 and 1.", show_default=False)],
-    observed: Annotated[str, typer.Option("-x", "--observed", help="Covariates that methods may see, by commas.")] = "",
-    hidden: Annotated[str, typer.Option("-u", "--hidden", help="Covariates that confound, by commas.")] = "",
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where the IV data go: .csv or .parquet.")] = Path("iv.csv"),
+    observed: Annotated[
+        list[str] | None,
+        typer.Option("-x", "--observed", help="Covariates that methods may see, by commas. May be given again."),
+    ] = None,
+    hidden: Annotated[
+        list[str] | None,
+        typer.Option("-u", "--hidden", help="Covariates that confound, by commas. May be given again."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--output", "--out", "-o", help="Where the IV data go: .csv or .parquet.")
+    ] = Path("iv.csv"),
     beta: Annotated[float, typer.Option(help="Strength of the instrument.")] = 2.0,
     confounding: Annotated[float, typer.Option(help="Pull of the hidden covariates on the treatment.")] = 1.0,
     clip: Annotated[float, typer.Option(help="Propensities stay in [clip, 1 - clip].")] = 0.05,
     balance: Annotated[bool, typer.Option(help="Subsample the larger arm to the size of the smaller.")] = True,
-    balance_within: Annotated[str, typer.Option(help="Columns whose combinations were randomised separately.")] = "",
+    balance_within: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns whose combinations were randomised separately. May be given again."),
+    ] = None,
     instrument: Annotated[str, typer.Option("-z", "--instrument", help="Name of the new column.")] = "z",
     keep_hidden: Annotated[bool, typer.Option("--keep-hidden", help="Write the hidden columns too.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
@@ -169,8 +247,8 @@ def convert_rct(
     from ivicl.data.files import read_table
 
     if out.suffix not in (".csv", ".parquet"):
-        raise InputError(f"--out must end in .csv or .parquet, but is '{out}'.")
-    seen, unseen = _names(observed) or (), _names(hidden) or ()
+        raise InputError(f"--output must end in .csv or .parquet, but is '{out}'.")
+    seen, unseen = flags.names(observed), flags.names(hidden)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # they are in the record, and printed below
         made = rct_to_iv(
@@ -183,7 +261,7 @@ def convert_rct(
             confounding=confounding,
             clip=clip,
             balance=balance,
-            balance_within=_names(balance_within) or (),
+            balance_within=flags.names(balance_within),
             instrument=instrument,
             random_state=seed,
         )

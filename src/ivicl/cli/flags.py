@@ -76,7 +76,7 @@ def roles(
         weights=weights,
         outcome_range=_range(outcome_range),
         missing=missing,
-        ones=dict(_name_and_value(text, "--one") for text in one or []),
+        ones=dict(name_and_value(text, "--one") for text in one or []),
     )
 
 
@@ -89,7 +89,7 @@ def estimator(method: str, alpha: float, seed: int, option: list[str] | None) ->
     """An `IVBounds` as the flags describe it."""
     from ivicl.estimator import IVBounds
 
-    options = {name: _literal(value) for name, value in (_name_and_value(text, "--set") for text in option or [])}
+    options = {name: _literal(value) for name, value in (name_and_value(text, "--set") for text in option or [])}
     for name in ("method", "alpha", "random_state", "progress"):
         if name in options:
             raise InputError(f"{name} has its own flag; it is not an option of the method.")
@@ -112,7 +112,7 @@ def number(text: str, what: str) -> float:
         raise InputError(f"{what} must be a number, but is {text!r}.") from None
 
 
-def _name_and_value(text: str, flag: str) -> tuple[str, str]:
+def name_and_value(text: str, flag: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise InputError(f"{flag} must be NAME=VALUE, but is {text!r}.")

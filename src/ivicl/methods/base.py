@@ -205,7 +205,7 @@ class Method:
             return _loaded(code)(*arguments)
         except ModuleNotFoundError as error:
             missing = (error.name or "").split(".")[0]
-            if self.extra is None or missing == "ivicl":
+            if self.extra is None or missing == __name__.split(".")[0]:  # this package itself
                 raise
             raise MissingDependencyError(
                 f"method '{self.name}' needs {missing}: install it with pip install 'ivicl[{self.extra}]'."

@@ -6,12 +6,9 @@ has to be told. Another package adds one by an entry point of the group `ivicl.m
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import pkgutil
 from functools import cache
-from importlib.metadata import entry_points
 
+from ivicl._shared.plugins import declared_in, from_entry_points, nearest_name
 from ivicl.errors import InputError
 from ivicl.methods.base import Method
 
@@ -22,29 +19,14 @@ FOLDERS = ("pretrained", "classical", "baselines")
 @cache
 def shipped() -> dict[str, Method]:
     """The methods of this package by name. Reading them is cheap: a method's own imports wait until it runs."""
-    found: dict[str, Method] = {}
-    for folder in FOLDERS:
-        package = importlib.import_module(f"ivicl.methods.{folder}")
-        for module in pkgutil.iter_modules(package.__path__):
-            # Folders and files with a leading underscore are parts of methods, not methods.
-            if not module.ispkg and not module.name.startswith("_"):
-                content = importlib.import_module(f"{package.__name__}.{module.name}")
-                for method in (*getattr(content, "METHODS", ()), *filter(None, [getattr(content, "METHOD", None)])):
-                    found[method.name] = method
-    return found
+    return {method.name: method for folder in FOLDERS for method in declared_in(f"ivicl.methods.{folder}", "METHOD")}
 
 
 @cache
 def from_elsewhere() -> dict[str, Method]:
     """Methods that installed packages bring along; a name that ships cannot be taken over."""
     found: dict[str, Method] = {}
-    for point in entry_points(group=GROUP):
-        method = point.load()
-        if not isinstance(method, Method):
-            raise InputError(
-                f"the entry point '{point.name}' of {GROUP} must name a Method, but names {type(method).__name__}; "
-                "the package that brings it must be mended or uninstalled."
-            )
+    for method in from_entry_points(GROUP, Method):
         found.setdefault(method.name, method)
     return {name: method for name, method in found.items() if name not in shipped()}
 
@@ -62,8 +44,5 @@ def resolve(method: str | Method) -> Method:
         raise InputError(f"method must be a name or a Method, but is {method!r}.")
     found = shipped().get(method) or from_elsewhere().get(method)
     if found is None:
-        names = list(all_methods())
-        near = difflib.get_close_matches(method, names, n=1, cutoff=0.4)
-        hint = f"the nearest name is '{near[0]}'" if near else "the names are " + ", ".join(names)
-        raise InputError(f"there is no method '{method}'; {hint}.")
+        raise InputError(f"there is no method '{method}'; {nearest_name(method, all_methods())}.")
     return found

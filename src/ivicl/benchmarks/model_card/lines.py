@@ -64,7 +64,7 @@ def synthetic(model: Model, datasets: int = 100) -> dict[str, float]:
     The interval is that of the product, from the lower end's 0.5 % to the upper end's 99.5 % quantile; `effect_...` is
     the paper's, quantiles of the effect, which are only meant to hold the effect.
     """
-    from ivicl.benchmarks.synthetic import generate
+    from ivicl.benchmarks.sets.synthetic import generate
 
     rows = []
     for seed in range(datasets):

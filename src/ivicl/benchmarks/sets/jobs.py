@@ -12,16 +12,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ivicl.benchmarks.base import BenchmarkDataset
+from ivicl.benchmarks.base import Benchmark, TrialFile
+from ivicl.benchmarks.dataset import BenchmarkDataset
+from ivicl.benchmarks.paper_tables import PaperTable, paper_cells
 from ivicl.benchmarks.rct_to_iv import RCTConversion, rct_to_iv
+from ivicl.benchmarks.settings import Number, SettingForm
 from ivicl.benchmarks.sources import load_nsw
 
 OBSERVED = ("age", "educ", "black", "hisp", "married", "nodegree")
 HIDDEN = ("re74", "re75")
 BETAS = {"weak": 1.5, "strong": 8.0}
-SWEEP = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0)
-"""The strengths of the study `strength`."""
 SETTINGS = tuple(BETAS)
+FORM = SettingForm(((*BETAS, Number("beta")),))
 
 
 def trial(path: str | Path | None = None) -> pl.DataFrame:
@@ -38,6 +40,34 @@ def convert(beta: float, seed: int, path: str | Path | None = None) -> RCTConver
 
 
 def dataset(setting: str, seed: int, path: str | Path | None = None) -> BenchmarkDataset:
-    """`setting` is weak, strong, or beta=<number>."""
-    beta = BETAS[setting] if setting in BETAS else float(setting.removeprefix("beta="))
-    return BenchmarkDataset.from_trial(convert(beta, seed, path), "jobs", setting, seed, beta)
+    (strength,) = FORM.parse(setting)
+    beta = BETAS[strength] if isinstance(strength, str) else strength
+    return BenchmarkDataset.from_trial(convert(beta, seed, path), beta)
+
+
+PAPER = (
+    PaperTable(
+        "tab:binary-and-jobs",
+        "Jobs, weak and strong pooled",
+        ("weak", "strong"),
+        None,
+        paper_cells(
+            "1.00 0.00  0.439 0.040  1.77 0.29",
+            "0.70 0.09  0.541 0.029  68.5 17.0",
+            "0.90 0.07  0.836 0.040  92.9 10.3",
+            "0.60 0.07  0.545 0.053  92.6 16.0",
+            "0.90 0.10  0.429 0.089  136.46 16.09",
+            "0.25 0.14  0.229 0.045  254.55 19.93",
+        ),
+    ),
+)
+BENCHMARK = Benchmark(
+    name="jobs",
+    title="the National Supported Work trial, log earnings",
+    make=dataset,
+    settings=SETTINGS,
+    form=FORM,
+    source=TrialFile("nsw", "the National Supported Work data"),
+    paper=PAPER,
+    order=20,
+)

@@ -12,12 +12,15 @@ from collections.abc import Callable
 import numpy as np
 
 from ivicl._shared.special import expit
-from ivicl.benchmarks.base import BenchmarkDataset
+from ivicl.benchmarks.base import Benchmark
+from ivicl.benchmarks.dataset import BenchmarkDataset
+from ivicl.benchmarks.settings import Number, SettingForm
 from ivicl.data import IVData
 
 FAMILIES = ("linear", "polynomial", "deep")
 STRENGTH, CONFOUNDING_T, CONFOUNDING_Y, NOISE_SD, CLIP = 2.0, 1.0, 1.0, 0.5, 0.05
 SETTINGS = tuple(f"{family}/n=1024/d=5" for family in FAMILIES)
+FORM = SettingForm((FAMILIES, (Number("n", whole=True, least=20),), (Number("d", whole=True, least=1),)))
 
 Surface = Callable[[np.ndarray], np.ndarray]
 
@@ -53,9 +56,9 @@ def _mlp(d: int, rng: np.random.Generator, hidden: int = 16) -> Surface:
 
 
 def parse(setting: str) -> tuple[str, int, int]:
-    """family/n=<rows>/d=<covariates>."""
-    family, n, d = setting.split("/")
-    return family, int(n.removeprefix("n=")), int(d.removeprefix("d="))
+    """Family, rows and covariates."""
+    family, n, d = FORM.parse(setting)
+    return str(family), int(n), int(d)
 
 
 def dataset(setting: str, seed: int) -> BenchmarkDataset:
@@ -71,9 +74,6 @@ def dataset(setting: str, seed: int) -> BenchmarkDataset:
     y = np.where(t == 1, mu_1(x), mu_0(x)) + CONFOUNDING_Y * u + NOISE_SD * rng.normal(size=n)
     first_stage = _propensity(score, np.ones(n), u) - _propensity(score, np.zeros(n), u)
     return BenchmarkDataset(
-        benchmark="links",
-        setting=setting,
-        seed=seed,
         data=IVData.from_arrays(z=z, t=t, y=y, x=x),
         effect=float((mu_1(x) - mu_0(x)).mean()),
         sharp_width=float(1 - first_stage.mean()),
@@ -84,3 +84,13 @@ def dataset(setting: str, seed: int) -> BenchmarkDataset:
 def _propensity(score: np.ndarray, z: np.ndarray, u: np.ndarray) -> np.ndarray:
     share: np.ndarray = np.clip(expit(STRENGTH * (z - 0.5) / 0.5 + score + CONFOUNDING_T * u), CLIP, 1 - CLIP)
     return share
+
+
+BENCHMARK = Benchmark(
+    name="links",
+    title="three families of continuous outcomes with a latent confounder",
+    make=dataset,
+    settings=SETTINGS,
+    form=FORM,
+    order=50,
+)

@@ -1,0 +1,44 @@
+"""Objects that files declare: those of a folder of this package, and those that other packages bring along."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from ivicl.errors import InputError
+
+Kind = TypeVar("Kind")
+
+
+def declared_in(package: str, name: str) -> Iterator[Any]:
+    """What the files of a package hold under NAME, or several under NAMES, in the files' alphabetical order."""
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        # Folders and files with a leading underscore are parts of others.
+        if not module.ispkg and not module.name.startswith("_"):
+            content = importlib.import_module(f"{package}.{module.name}")
+            yield from getattr(content, f"{name}S", ())
+            if hasattr(content, name):
+                yield getattr(content, name)
+
+
+def from_entry_points(group: str, kind: type[Kind]) -> Iterator[Kind]:
+    """What installed packages declare under an entry point group; anything but a `kind` is an InputError."""
+    for point in entry_points(group=group):
+        found = point.load()
+        if not isinstance(found, kind):
+            raise InputError(
+                f"the entry point '{point.name}' of {group} must name a {kind.__name__}, but names "
+                f"{type(found).__name__}; the package that brings it must be mended or uninstalled."
+            )
+        yield found
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """A hint for a name that is not known: the nearest that is, or all of them where none is near."""
+    known = list(names)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    return f"the nearest name is '{near[0]}'" if near else f"the names are {', '.join(known)}"

@@ -1,0 +1,1 @@
+"""The studies, one a file."""
