@@ -110,6 +110,18 @@ def test_a_signal_stops_the_recipe_and_not_only_the_stage(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
+def test_two_processes_follow_a_recipe(made: Path, tmp_path: Path) -> None:
+    """Both join once, go from stage to stage together, and one of them exports."""
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "ivicl.cli"]
+    command = ["train", "--quiet", "--threads", "1", "--recipe", "smoke", "-o", str(tmp_path)]
+    for _ in range(2):  # the second time there is nothing left to do
+        subprocess.run([*launch, *command], check=True, timeout=300)
+    for name, value in state(made).items():
+        assert torch.allclose(value, state(tmp_path)[name], rtol=0.05, atol=2e-3), name
+    assert Model.load(tmp_path / "smoke.onnx").metadata["training"]["step"] == 4
+
+
+@pytest.mark.slow
 def test_kill_9_again_and_again(made: Path, tmp_path: Path) -> None:
     """The same command until it is through, each time killed a little later: at any moment, the export included."""
     settings = ["--set", "save_seconds=0.2"]
@@ -201,6 +213,14 @@ def test_a_mistake_is_one_sentence_with_file_stage_and_key(old: str, new: str, s
     file.write_text(GOOD.replace(old, new))
     with pytest.raises(InputError, match=f"mine.toml.*{sentence}"):
         load_recipe(str(file))
+
+
+def test_the_recipe_of_the_docs_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    (tmp_path / "docs.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    recipe = load_recipe(str(tmp_path / "docs.toml"))
+    assert [stage.config.network.width for stage in recipe.stages] == [64, 64]
+    assert (recipe.graph, recipe.weights) == ("mine.onnx", "mine.safetensors")
 
 
 def test_what_does_not_go_with_a_recipe_is_refused(tmp_path: Path) -> None:
