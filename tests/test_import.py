@@ -55,6 +55,11 @@ for name, method in shipped().items():
         print("runs", name, sep="|")
     except ivicl.errors.MissingDependencyError as error:
         print("needs", name, error, sep="|")
+for command in (["train"], ["evaluate"], ["export", "run"], ["prior", "summary"]):
+    try:
+        app(command, standalone_mode=False)
+    except ivicl.errors.MissingDependencyError as error:
+        print("command", command[0], error, sep="|")
 app(["counts", *"12345678"], standalone_mode=False)
 roles = ["-y", "y", "-t", "t", "-z", "z", "-w", "people"]
 app(["fit", str(ivicl.datasets.path("vitamin_a")), *roles, "--method", "sharp"], standalone_mode=False)
@@ -71,6 +76,11 @@ def test_the_core_runs_alone():
     sentences = {name: words[0] for kind, name, *words in found if kind == "needs"}
     assert set(sentences) == {name for name, method in shipped().items() if method.extra is not None}
     assert all(f"ivicl[{shipped()[name].extra}]" in words for name, words in sentences.items()), sentences
+    commands = [line.split("|")[1:] for line in out.splitlines() if line.startswith("command|")]
+    assert [name for name, _ in commands] == ["train", "evaluate", "export", "prior"]
+    assert {words for _, words in commands} == {
+        "This command needs PyTorch: install it with pip install 'ivicl[train]'."
+    }
     assert out.count("Bounds on an average effect") == 2, "counts and fit"
 
 

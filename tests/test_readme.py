@@ -73,6 +73,6 @@ def test_ci_runs_the_readme_test_command():
     script = (ROOT / ".ci" / "run").read_text().replace('"$bin/pip"', "pip").replace('"$bin/python"', "python")
     assert f"pip install --quiet {install}\n" in script
     assert re.search(rf"{command} -n 2 .*\"\$@\"\n", script)
-    stages = ('ruff" check', 'ruff" format --check', "mypy", "mkdocs build", "test_wheel")
+    stages = ('ruff" check', 'ruff" format --check', "mypy", "lint-imports", "mkdocs build", "test_wheel")
     assert [stage for stage in stages if stage not in script] == []
     assert install in (ROOT / "CONTRIBUTING.md").read_text()

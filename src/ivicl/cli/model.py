@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ivicl.cli.needs import need_torch
+
 if TYPE_CHECKING:
     from ivicl.methods.pretrained.runtime import Model
 
@@ -25,7 +27,7 @@ def evaluate(
     output: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
 ) -> None:
     """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores."""
-    _need_torch()
+    need_torch()
     from ivicl.benchmarks.model_card.card import PARTS, as_text
     from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
     from ivicl.errors import InputError
@@ -73,12 +75,3 @@ def _load(path: Path | None) -> Model:
     from ivicl.methods.pretrained.runtime import Model
 
     return Model.shipped() if path is None else Model.load(path)
-
-
-def _need_torch() -> None:
-    import importlib.util
-
-    from ivicl.errors import MissingDependencyError
-
-    if importlib.util.find_spec("torch") is None:
-        raise MissingDependencyError("This command needs PyTorch; install it with: pip install 'ivicl[train]'.")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ivicl.errors import InputError, MissingDependencyError
+from ivicl.cli.needs import need_torch
+from ivicl.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +29,7 @@ def sample(
     seed: Seed = 0,
 ) -> None:
     """Write tables of the prior: columns table, z, t, y, w (people), x1, x2, ...; labels in a second file."""
-    _need_torch()
+    need_torch()
     import polars as pl
     from rich.progress import track
 
@@ -55,7 +56,7 @@ def plot(
     seed: Seed = 0,
 ) -> None:
     """Draw the prior of the effect with and without the shift; its standard deviations go to stdout."""
-    _need_torch()
+    need_torch()
     import polars as pl
     from rich.progress import track
 
@@ -83,7 +84,7 @@ def summary(
     seed: Seed = 0,
 ) -> None:
     """How often each design occurs, for the three kinds of tables: tab-separated, on stdout."""
-    _need_torch()
+    need_torch()
     import polars as pl
     from rich.progress import track
 
@@ -100,13 +101,6 @@ def summary(
 def register(app: typer.Typer) -> None:
     """Add `ivicl prior`."""
     app.add_typer(prior, name="prior")
-
-
-def _need_torch() -> None:
-    import importlib.util
-
-    if importlib.util.find_spec("torch") is None:
-        raise MissingDependencyError("The prior needs PyTorch: pip install 'ivicl[train]'.")
 
 
 def _whole_numbers(text: str) -> list[int]:

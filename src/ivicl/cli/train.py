@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ivicl.cli.needs import need_torch
 from ivicl.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -43,15 +44,14 @@ def train(
     quiet: Annotated[bool, typer.Option(help="No progress bar.")] = False,
 ) -> None:
     """Train a network, go on with a run, or follow a recipe; safe to kill at any moment. Runs under torchrun too."""
-    _need_torch()
-    import torch
-
+    need_torch()
     from ivicl.learn.training.config import TrainConfig, parse_settings
+    from ivicl.learn.training.devices import use_threads
     from ivicl.learn.training.loop import train as run_training
     from ivicl.learn.training.run import Run
 
     if threads:
-        torch.set_num_threads(threads)
+        use_threads(threads)
     changes = parse_settings(settings or [])
     if recipe is not None:
         for name, given in (("--preset", preset), ("--resume", resume), ("--from", start)):
@@ -104,7 +104,7 @@ def export(
     ] = None,
 ) -> None:
     """Write the averaged weights of a run as one ONNX file that runs anywhere."""
-    _need_torch()
+    need_torch()
     digest = _write(run, output, weights, evaluation, card)
     typer.echo(f"{output}  {output.stat().st_size / 1e6:.1f} MB  sha256 {digest}")
 
@@ -128,12 +128,3 @@ def _write(run: Path, graph: Path, weights: Path | None, evaluation: bool, card:
     if weights is not None:
         save_weights(network, weights, record)
     return write(network, graph, record)
-
-
-def _need_torch() -> None:
-    import importlib.util
-
-    from ivicl.errors import MissingDependencyError
-
-    if importlib.util.find_spec("torch") is None:
-        raise MissingDependencyError("This command needs PyTorch; install it with: pip install 'ivicl[train]'.")

@@ -46,3 +46,8 @@ def backend(device: torch.device) -> str:
     if device.type == "mps":
         raise InputError("Several processes cannot share an Apple GPU; set device=cpu, or start one process.")
     return "nccl" if device.type == "cuda" else "gloo"
+
+
+def use_threads(count: int) -> None:
+    """Threads of this process for all computing on the CPU from now on."""
+    torch.set_num_threads(count)
