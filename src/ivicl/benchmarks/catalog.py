@@ -42,7 +42,8 @@ def benchmark(name: str) -> Benchmark:
 
 def find(name: str) -> Benchmark | Study:
     """What `ivicl bench NAME` means."""
-    known: dict[str, Benchmark | Study] = {**studies(), **benchmarks()}
+    # Benchmarks first in the list, and first where both have the name.
+    known: dict[str, Benchmark | Study] = {**benchmarks(), **studies(), **benchmarks()}
     return _known(name, known)
 
 

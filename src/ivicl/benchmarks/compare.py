@@ -98,11 +98,11 @@ def compare_all(runs: pl.DataFrame, benchmark: Benchmark) -> list[ComparedTable]
 
 def levels_text(runs: pl.DataFrame) -> str:
     """At which alpha each method was asked: the paper's, or that of its `@alpha=`."""
-    of: dict[float, dict[str, None]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for method, alpha in runs.select("method", "alpha").unique().sort("alpha", "method").iter_rows():
-        if has_level(method):
-            of.setdefault(alpha, {})[name_of(method)] = None
-    return "; ".join(f"alpha is {alpha:g} for {', '.join(names)}" for alpha, names in of.items())
+        level = f"alpha is {alpha:g} for" if has_level(method) else "no allowance for sampling error in"
+        groups.setdefault(level, {})[name_of(method)] = None
+    return "; ".join(f"{level} {', '.join(names)}" for level, names in sorted(groups.items()))
 
 
 def _row(runs: pl.DataFrame, method: str, table: PaperTable) -> ComparedRow:

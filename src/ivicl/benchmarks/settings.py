@@ -39,7 +39,8 @@ class SettingForm:
     parts: tuple[tuple[str | Number, ...], ...]
 
     def __str__(self) -> str:
-        return "/".join("|".join(map(str, part)) for part in self.parts)
+        texts = ["|".join(map(str, part)) for part in self.parts]
+        return texts[0] if len(texts) == 1 else "/".join(f"({t})" if "|" in t else t for t in texts)
 
     def parse(self, setting: str) -> tuple[str | int | float, ...]:
         """One word or number a part; an InputError for what is not of this form."""

@@ -144,7 +144,7 @@ def _show(study: Study, shown: Shown | None, out: Path, frame: pl.DataFrame | No
     from ivicl.benchmarks.compare import levels_text, markdown_table
 
     typer.echo(study.caption)
-    if frame is not None and not frame["levels"].str.len_chars().any():
+    if frame is not None and study.runs and not study.runs.levels:
         typer.echo(f"Levels: {levels_text(frame)}.")
     if shown is None:
         print("no run of this study succeeded", file=sys.stderr)
