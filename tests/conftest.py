@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import os
+import sys
 
+import pytest
 from hypothesis import settings
+
+from ivicl.cli import main
 
 settings.register_profile("fixed", derandomize=True)
 settings.register_profile("fuzz", derandomize=False)
 settings.load_profile("fuzz" if os.environ.get("IVICL_FUZZ") else "fixed")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command in this process: (exit code, stdout, stderr)."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ivicl", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as stopped:
+            code = stopped.code if isinstance(stopped.code, int) else 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call

@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 
 import polars as pl
 import pytest
 
-from ivicl.cli import main
-
 CHOLESTYRAMINE = ["158", "14", "0", "0", "52", "12", "23", "78"]
 VITAMIN_A = ["74", "11514", "0", "0", "34", "2385", "12", "9663"]
 ROLES = ["-y", "y", "-t", "t", "-z", "z"]
 TABLE = {"z": [0, 0, 0, 1, 1, 1], "t": [0, 0, 1, 1, 1, 0], "y": [0, 1, 1, 1, 0, 1], "age": [1, 2, 3, 4, 5, 6]}
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command in this process: (exit code, stdout, stderr)."""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ivicl", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as stopped:
-            code = stopped.code if isinstance(stopped.code, int) else 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture
@@ -179,13 +159,3 @@ def test_exact_from_the_command_line(run):
     assert found["upper"] == pytest.approx(0.83, abs=0.05)
     assert run(*arguments, "--seed", "3")[1] == out
     assert run(*arguments, "--seed", "4")[1] != out
-
-
-def test_our_own_faults_exit_with_1(tmp_path):
-    program = (
-        "import sys, ivicl.methods.registry as r; from ivicl.methods import Method; "
-        "r.shipped()['broken'] = Method('broken', 'Broken', 'math:sqrt', 'estimate', ''); from ivicl.cli import main; "
-        "sys.argv = ['ivicl', 'counts', *'12345678', '-m', 'broken']; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 1

@@ -90,7 +90,7 @@ def test_a_missing_extra_is_an_import_error_and_a_wrong_call():
 
 
 def test_a_command_shows_what_the_package_logs(monkeypatch, capsys):
-    def talk() -> None:
+    def talk(**_: object) -> None:
         logging.getLogger("ivicl.somewhere").info("three runs to do")
         logging.getLogger("another.library").info("noise")
 

@@ -1,27 +1,32 @@
 """The command line: `app` collects the sub-commands, `main` turns errors into exit codes.
 
-0 done; 2 the input or the call is wrong (one sentence on stderr); 1 a fault of ours.
+0 done; 2 the input or the call is wrong (one sentence on stderr); 1 a fault of ours; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, NoReturn, cast
 
 import typer
 
+from ivicl.cli.old_flags import Commands
 from ivicl.errors import IVICLError
 
 # Each module has register(app). Heavy imports stay inside its command functions: `ivicl counts` must start at once.
-MODULES = ("fit", "batch", "bench", "prior", "train", "model", "speed")
+MODULES = ("fit", "batch", "methods", "bench", "prior", "train", "model", "speed")
+
+# What typer raises for a wrong call; older versions take it from click, newer ones from a copy of their own.
+WrongCall = cast("type[Exception]", typer.BadParameter.__base__)
 
 app = typer.Typer(
     name="ivicl",
+    cls=Commands,
     help="Honest bounds on average treatment effects from instrumental-variable data.",
     no_args_is_help=True,
     add_completion=False,
@@ -40,8 +45,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 
 for _module in MODULES:
-    if importlib.util.find_spec(f"ivicl.cli.{_module}"):
-        importlib.import_module(f"ivicl.cli.{_module}").register(app)
+    importlib.import_module(f"ivicl.cli.{_module}").register(app)
 
 
 @contextmanager
@@ -62,11 +66,41 @@ def main() -> None:
     """The entry point of the `ivicl` command."""
     try:
         with _log_on_stderr():
-            app()
+            code = app(prog_name="ivicl", standalone_mode=False)
     except IVICLError as error:
-        print(f"ivicl: {error}", file=sys.stderr)
-        sys.exit(2)
+        _stop(2, str(error))
+    except WrongCall as error:
+        _stop(2, _sentence(error))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
     except BrokenPipeError:
-        # The reader went away (`ivicl ... | head`): not a fault; stop Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _reader_left()
+    except SystemExit as stopped:
+        # typer's own answer to a broken pipe is an exit with 1, which here means a fault of ours.
+        if not isinstance(stopped.__context__, BrokenPipeError):
+            raise
+        _reader_left()
+    else:
+        if isinstance(code, int) and code:  # of a typer.Exit
+            sys.exit(code)
+
+
+def _stop(code: int, sentence: str) -> NoReturn:
+    if sentence:
+        print(f"ivicl: {sentence}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _sentence(error: Any) -> str:
+    """What is wrong with the call, in a line; nothing where the help was printed already."""
+    text = " ".join(error.format_message().replace("Value error, ", "").split())
+    if not text:
+        return ""
+    command = error.ctx.command_path if error.ctx else "ivicl"
+    return f"{text.rstrip('.')}; see {command} --help."
+
+
+def _reader_left() -> NoReturn:
+    """`ivicl ... | head`: not a fault; stop Python from complaining at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(0)

@@ -13,7 +13,10 @@ from ivicl.errors import InputError
 
 def batch(
     source: flags.Source,
-    by: Annotated[str, typer.Option("--by", help="Column that names the study, or several separated by commas.")],
+    by: Annotated[
+        list[str],
+        typer.Option("--by", help="Column that names the study, or several by commas. May be given again."),
+    ],
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
@@ -44,7 +47,7 @@ def batch(
     estimator.request()
     if output == "-" and resume:
         raise InputError("--resume needs an output file; standard output cannot be taken up again.")
-    studies = split(read_table(source), flags.names([by]), roles)
+    studies = split(read_table(source), flags.names(by), roles)
     store = Store(output, describe(estimator, studies), resume=resume, overwrite=overwrite)
     todo = [i for i in range(len(studies)) if i not in store.done]
     if store.done:
@@ -63,4 +66,6 @@ def batch(
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(batch)
+    app.command(
+        epilog="Example: ivicl batch studies.csv --by campaign -y bought -t saw -z offered -w people -o bounds.csv"
+    )(batch)

@@ -49,7 +49,7 @@ def bench(
     seeds: Annotated[int | None, typer.Option(help="Data sets a setting; by default as many as in the paper.")] = None,
     setting: Annotated[list[str] | None, typer.Option(help="Only this setting; may be given again.")] = None,
     out: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="Folder of the runs; runs found there are not repeated.")
+        Path, typer.Option("-o", "--output", help="Folder of the runs; runs found there are not repeated.")
     ] = Path("bench"),
     model: Model = "",
     workers: Workers = 1,
@@ -163,7 +163,7 @@ def _written(paths: Iterable[Path]) -> None:
 def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds, short sweeps, quick methods.")] = False,
     out: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="Folder of the report; runs found there are kept.")
+        Path, typer.Option("-o", "--output", help="Folder of the report; runs found there are kept.")
     ] = Path("reproduce"),
     methods: Annotated[list[str] | None, typer.Option(help="Methods of the tables; by default the paper's.")] = None,
     study_methods: Annotated[list[str] | None, typer.Option(help="Methods of the studies.")] = None,
@@ -224,9 +224,9 @@ def convert_rct(
         list[str] | None,
         typer.Option("-u", "--hidden", help="Covariates that confound, by commas. May be given again."),
     ] = None,
-    out: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="Where the IV data go: .csv or .parquet.")
-    ] = Path("iv.csv"),
+    out: Annotated[Path, typer.Option("-o", "--output", help="Where the IV data go: .csv or .parquet.")] = Path(
+        "iv.csv"
+    ),
     beta: Annotated[float, typer.Option(help="Strength of the instrument.")] = 2.0,
     confounding: Annotated[float, typer.Option(help="Pull of the hidden covariates on the treatment.")] = 1.0,
     clip: Annotated[float, typer.Option(help="Propensities stay in [clip, 1 - clip].")] = 0.05,
@@ -276,6 +276,8 @@ def convert_rct(
 
 
 def register(app: typer.Typer) -> None:
-    app.command("bench")(bench)
-    app.command("reproduce")(reproduce)
-    app.command("convert-rct")(convert_rct)
+    app.command("bench", epilog="Example: ivicl bench synthetic --methods ivicl,plugin --seeds 2 -o runs")(bench)
+    app.command("reproduce", epilog="Example: ivicl reproduce --quick -o report")(reproduce)
+    app.command(
+        "convert-rct", epilog="Example: ivicl convert-rct trial.csv -y outcome -t assigned -x age -u sex -o iv.csv"
+    )(convert_rct)

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, TableOrJson, choose_format, write
 from ivicl.errors import InputError
 
 if TYPE_CHECKING:
     from ivicl.data import IVData, Roles
     from ivicl.estimator import IVBounds
+    from ivicl.results.diagnostics.records import Diagnostics
+    from ivicl.results.result import BoundsResult
 
-
-class Format(StrEnum):
-    table = "table"
-    json = "json"
-    csv = "csv"
-    md = "md"
-    latex = "latex"
-
-
-OutputFormat = Annotated[Format, typer.Option("-f", "--format", help="What to print on standard output.")]
+OutputFormat = Annotated[Format | None, FORMAT_FLAG]
 
 
 def fit(
@@ -39,7 +34,8 @@ def fit(
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
-    output_format: OutputFormat = Format.table,
+    output_format: OutputFormat = None,
+    output: OutputFile = None,
     seed: flags.Seed = 0,
     option: flags.Options = None,
     combine: flags.Combine = None,
@@ -48,13 +44,11 @@ def fit(
     report: flags.Report = None,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
+    chosen = choose_format(output_format, output, Format)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     _get_ready_beside(estimator)
-    result = estimator.fit_data(_read(source, roles))
-    if report is not None:
-        typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
-    _print(result, output_format)
+    _hand_over(estimator.fit_data(_read(source, roles)), chosen, output, report)
 
 
 def counts(
@@ -64,7 +58,8 @@ def counts(
     ],
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
-    output_format: OutputFormat = Format.table,
+    output_format: OutputFormat = None,
+    output: OutputFile = None,
     seed: flags.Seed = 0,
     option: flags.Options = None,
     model: flags.ModelFile = None,
@@ -74,10 +69,9 @@ def counts(
     if len(numbers) != 8:
         raise InputError(f"eight counts are needed, by z, t and y from 000 to 111, but {len(numbers)} were given.")
     table = [flags.number(text, "a count") for text in numbers]
-    result = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model)).fit_counts(table)
-    if report is not None:
-        typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
-    _print(result, output_format)
+    chosen = choose_format(output_format, output, Format)
+    estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model))
+    _hand_over(estimator.fit_counts(table), chosen, output, report)
 
 
 def check(
@@ -90,57 +84,70 @@ def check(
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
     one: flags.Ones = None,
-    output_format: OutputFormat = Format.table,
+    output_format: Annotated[TableOrJson | None, FORMAT_FLAG] = None,
+    output: OutputFile = None,
 ) -> None:
     """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""
     from ivicl._shared.records import json_safe
     from ivicl.results.diagnostics.findings import diagnose
 
+    chosen = choose_format(output_format, output, TableOrJson)
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     data = _read(source, roles)
     found = diagnose(data)
-    report = {"n": data.n, "n_rows": len(data.w), "n_dropped": data.report.n_dropped, "notes": data.report.notes}
-    if output_format is Format.json:
-        typer.echo(json.dumps(json_safe(report | {"diagnostics": found}), allow_nan=False))
+    if chosen is TableOrJson.json:
+        about = {"n": data.n, "n_rows": len(data.w), "n_dropped": data.report.n_dropped, "notes": data.report.notes}
+        write(json.dumps(json_safe(about | {"diagnostics": found}), allow_nan=False), output)
         return
-    if output_format is not Format.table:
-        raise InputError(f"check prints a table or json, not {output_format.value}.")
-    stage = found.first_stage
-    typer.echo(f"People            {data.n:,} ({stage.n_z0:,} with Z=0, {stage.n_z1:,} with Z=1)")
-    typer.echo(f"Rows dropped      {data.report.n_dropped:,}")
-    typer.echo(f"Treated if Z=0    {stage.treated_if_z0:.4f}")
-    typer.echo(f"Treated if Z=1    {stage.treated_if_z1:.4f}")
-    strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
-    typer.echo(f"First stage       {stage.difference:.4f} (s.e. {stage.se:.4f}{strength})")
-    typer.echo("Instrumental inequalities (excess above zero is a violation in the sample):")
-    for inequality in found.inequalities:
-        verdict = "VIOLATED" if inequality.violated else "holds"
-        test = f"excess {inequality.excess:+.4f}, one-sided p = {inequality.p_value:.3g}"
-        typer.echo(f"  {inequality.name()}: {verdict}, {test}")
-    typer.echo(f"Findings (worst: {found.grade}):")
-    for finding in found.findings:
-        typer.echo(f"  {finding.grade:<5} {finding.name}: {finding.text}")
+    write("\n".join(_lines_of(found, data)), output)
     for note in data.report.notes:
         typer.echo(f"Note: {note}.", err=True)
 
 
+def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
+    """What `check` prints for readers."""
+    stage = found.first_stage
+    strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
+    lines = [
+        f"People            {data.n:,} ({stage.n_z0:,} with Z=0, {stage.n_z1:,} with Z=1)",
+        f"Rows dropped      {data.report.n_dropped:,}",
+        f"Treated if Z=0    {stage.treated_if_z0:.4f}",
+        f"Treated if Z=1    {stage.treated_if_z1:.4f}",
+        f"First stage       {stage.difference:.4f} (s.e. {stage.se:.4f}{strength})",
+        "Instrumental inequalities (excess above zero is a violation in the sample):",
+    ]
+    for inequality in found.inequalities:
+        verdict = "VIOLATED" if inequality.violated else "holds"
+        test = f"excess {inequality.excess:+.4f}, one-sided p = {inequality.p_value:.3g}"
+        lines.append(f"  {inequality.name()}: {verdict}, {test}")
+    lines.append(f"Findings (worst: {found.grade}):")
+    return lines + [f"  {finding.grade:<5} {finding.name}: {finding.text}" for finding in found.findings]
+
+
 def register(app: typer.Typer) -> None:
-    app.command()(fit)
-    app.command()(counts)
-    app.command()(check)
+    app.command(epilog="Example: ivicl fit trial.csv -y outcome -t taken -z assigned -x age,sex -o bounds.json")(fit)
+    app.command(epilog="Example: ivicl counts 158 14 0 0 52 12 23 78 --method balke-pearl")(counts)
+    app.command(epilog="Example: ivicl check trial.csv -y outcome -t taken -z assigned")(check)
 
 
 def _get_ready_beside(estimator: IVBounds) -> None:
     """Load what the method needs while the table is read: a sixth of a cold command's time.
 
     Called when the call itself is known to be right. Not a daemon: a thread that is cut off inside the runtime when
-    Python exits could crash a command that only had bad input to report.
+    Python exits could crash a command that only had bad input to report. And silent: what fails here fails again in
+    the fit, which says it in a sentence; an exit in the meantime ends the imports with errors that mean nothing.
     """
     from threading import Thread
 
     from ivicl.methods.registry import resolve
 
-    Thread(target=resolve(estimator.method).get_ready, args=(estimator.request(),)).start()
+    method, request = resolve(estimator.method), estimator.request()
+
+    def load() -> None:
+        with suppress(Exception):
+            method.get_ready(request)
+
+    Thread(target=load).start()
 
 
 def _read(source: str, roles: Roles) -> IVData:
@@ -156,16 +163,18 @@ def _with_flags(option: list[str] | None, combine: str | None, thresholds: int |
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 
-def _print(result: Any, output_format: Format) -> None:
-    """The result on stdout; in the machine-readable formats the warnings go to stderr as well."""
-    if output_format is Format.table:
-        typer.echo(result.summary())
-        return
-    for warning in result.warnings:
-        typer.echo(f"ivicl: {warning}", err=True)
-    if output_format is Format.json:
-        typer.echo(result.to_json())
-    elif output_format is Format.csv:
-        typer.echo(result.to_frame().write_csv(), nl=False)
-    else:
-        typer.echo(result.to_markdown() if output_format is Format.md else result.to_latex())
+def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report: str | None) -> None:
+    """The result in its format; where that is for programs the warnings go to stderr as well."""
+    if report is not None:
+        typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
+    if chosen is not Format.table:
+        for warning in result.warnings:
+            typer.echo(f"ivicl: {warning}", err=True)
+    text = {
+        Format.table: result.summary,
+        Format.json: result.to_json,
+        Format.csv: lambda: str(result.to_frame().write_csv()).rstrip("\n"),
+        Format.md: result.to_markdown,
+        Format.latex: result.to_latex,
+    }[chosen]()
+    write(text, output)

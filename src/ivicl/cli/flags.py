@@ -28,7 +28,9 @@ Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: dro
 Ones = Annotated[
     list[str] | None, typer.Option("--one", help="COLUMN=VALUE: the value that means 1. May be given again.")
 ]
-Method = Annotated[str, typer.Option("-m", "--method", help="The network or any other method; see the README.")]
+Method = Annotated[
+    str, typer.Option("-m", "--method", help="The network or any other method; ivicl methods lists them.")
+]
 Alpha = Annotated[float, typer.Option("--alpha", help="The interval has credibility or confidence 1 - alpha.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that use chance.")]
 Options = Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli.needs import need_torch
+from ivicl.cli.output import PLAIN_FORMAT_FLAG, TableOrJson
 
 if TYPE_CHECKING:
     from ivicl.methods.pretrained.runtime import Model
@@ -17,14 +18,14 @@ ModelFile = Annotated[Path | None, typer.Option("--model", help="A model file; b
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(evaluate)
-    app.command()(model)
+    app.command(epilog="Example: ivicl evaluate --model mine.onnx --format json")(evaluate)
+    app.command(epilog="Example: ivicl model --format json")(model)
 
 
 def evaluate(
     model: ModelFile = None,
     parts: Annotated[str, typer.Option(help="Comma-separated parts; by default all.")] = "",
-    output: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
     """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores."""
     need_torch()
@@ -37,17 +38,17 @@ def evaluate(
     if unknown:
         raise InputError(f"There is no part {unknown[0]!r} of the evaluation; the parts are {', '.join(PARTS)}.")
     found = run_evaluation(_load(model), names or None, progress=True)
-    typer.echo(json.dumps(found, indent=1) if output == "json" else as_text(found))
+    typer.echo(json.dumps(found, indent=1) if output_format is TableOrJson.json else as_text(found))
 
 
 def model(
     model: ModelFile = None,
-    output: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
     """What is shipped: checksum, network, prior, training, range, evaluation."""
     loaded = _load(model)
     record = {"name": loaded.name, "sha256": loaded.sha256, **loaded.metadata}
-    if output == "json":
+    if output_format is TableOrJson.json:
         typer.echo(json.dumps(record, indent=1))
         return
     training, network = record.get("training", {}), record["network"]

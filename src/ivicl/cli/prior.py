@@ -18,9 +18,11 @@ prior = typer.Typer(help="The prior over data sets that the network learns from.
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same tables.")]
 
 
-@prior.command()
+@prior.command(epilog="Example: ivicl prior sample -o tables.parquet --tables 100 --rows 512 --covariates 8")
 def sample(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Parquet file; labels go beside it: NAME.labels.parquet.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--output", help="Parquet file; labels go beside it: NAME.labels.parquet.")
+    ],
     preset: Annotated[str, typer.Option(help="default or paper.")] = "default",
     kind: Annotated[str, typer.Option(help="rows, compressed (weighted rows) or counts (no covariates).")] = "rows",
     tables: Annotated[int, typer.Option(min=1, help="How many tables.")] = 100,
@@ -47,9 +49,11 @@ def sample(
     typer.echo(f"{tables} tables in {out}, their labels in {labels_file}.", err=True)
 
 
-@prior.command()
+@prior.command(epilog="Example: ivicl prior plot -o prior.png --tables 1000")
 def plot(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Picture (png, pdf, svg); the draws go beside it, as CSV.")],
+    out: Annotated[
+        Path, typer.Option("-o", "--output", help="Picture (png, pdf, svg); the draws go beside it, as CSV.")
+    ],
     covariates: Annotated[str, typer.Option(help="Numbers of covariates, separated by commas.")] = "0,1,4,16",
     tables: Annotated[int, typer.Option(min=10, help="Tables for each curve.")] = 1000,
     rows: Annotated[int, typer.Option(min=2, help="Rows of a table.")] = 128,
@@ -75,7 +79,7 @@ def plot(
     typer.echo(f"Picture in {out}, draws in {csv}.", err=True)
 
 
-@prior.command()
+@prior.command(epilog="Example: ivicl prior summary --tables 512")
 def summary(
     preset: Annotated[str, typer.Option(help="default or paper.")] = "default",
     tables: Annotated[int, typer.Option(min=64, help="Tables of each kind.")] = 2048,

@@ -16,8 +16,8 @@ logger = logging.getLogger(__name__)
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(train)
-    app.command()(export)
+    app.command(epilog="Example: ivicl train --preset cpu -o runs/mine --set steps=2000")(train)
+    app.command(epilog="Example: ivicl export runs/mine -o mine.onnx")(export)
 
 
 def train(
@@ -30,7 +30,7 @@ def train(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Folder of a run or of a recipe's runs.  [default: runs/NAME]", show_default=False
+            "-o", "--output", help="Folder of a run or of a recipe's runs.  [default: runs/NAME]", show_default=False
         ),
     ] = None,
     start: Annotated[
@@ -96,7 +96,7 @@ def _follow(name: str, output: Path | None, settings: dict[str, object], evaluat
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the graph goes.")] = Path("model.onnx"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Where the graph goes.")] = Path("model.onnx"),
     weights: Annotated[Path | None, typer.Option(help="Also write the weights to go on from (safetensors).")] = None,
     evaluation: Annotated[bool, typer.Option(help="Evaluate, and keep the card in the file.")] = False,
     card: Annotated[

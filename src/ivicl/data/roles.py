@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
@@ -42,9 +42,7 @@ class Roles:
     """Which value of a two-valued column means 1; otherwise the larger, or the later in sort order, does."""
 
     def __post_init__(self) -> None:
-        given = self.covariates
-        names = () if given is None else (given,) if isinstance(given, str) else tuple(given)
-        object.__setattr__(self, "covariates", names)
+        object.__setattr__(self, "covariates", _names(self.covariates))
         object.__setattr__(self, "ones", dict(self.ones or {}))
         if self.missing not in MISSING_POLICIES:
             raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {self.missing!r}.")
@@ -65,10 +63,23 @@ class Roles:
         seen: dict[str, str] = {}
         for role, name in (self.columns | dict(others or {})).items():
             if not isinstance(name, str):
-                raise InputError(f"the {role} must be the name of a column, but is {name!r}.")
+                raise InputError(f"the {role} must be the name of a column of the table, but is {_show(name)}.")
             if name in seen:
                 raise InputError(f"column '{name}' is given twice: as {seen[name]} and as {role}.")
             seen[name] = role
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _names(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return (given,)
+    return tuple(given)
+
+
+def _show(value: Any) -> str:
+    """A number or None as it is; a whole column only by its kind."""
+    return repr(value) if value is None or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"

@@ -1,0 +1,29 @@
+"""The optional parts of the package: are they here?"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, distribution, requires
+
+
+def is_installed(extra: str) -> bool | None:
+    """Everything that `pip install 'ivicl[extra]'` brings is here; None where that cannot be told.
+
+    By what the installed package says of itself: nothing is imported, so that asking about torch is quick.
+    """
+    try:
+        listed = requires("ivicl") or []
+    except PackageNotFoundError:  # a source folder on the path
+        return None
+    names = [
+        re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in listed if re.search(rf"extra == ['\"]{extra}['\"]", line)
+    ]
+    return all(_is_there(name) for name in names) if names else None
+
+
+def _is_there(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""Where the answer of a command goes, and in which format: standard output, or the file of --output."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from ivicl.errors import InputError
+
+
+class Format(StrEnum):
+    """What bounds can be printed as."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+    latex = "latex"
+
+
+class TableOrJson(StrEnum):
+    """For readers, or for programs."""
+
+    table = "table"
+    json = "json"
+
+
+class TableJsonOrMarkdown(StrEnum):
+    table = "table"
+    json = "json"
+    md = "md"
+
+
+AnyFormat = TypeVar("AnyFormat", Format, TableOrJson, TableJsonOrMarkdown)
+
+FORMAT_FLAG = typer.Option(
+    "-f",
+    "--format",
+    help="What to print; by default what the ending of --output says, else a table.",
+    show_default=False,
+)
+PLAIN_FORMAT_FLAG = typer.Option("-f", "--format", help="What to print on standard output.")
+
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", help="File for the answer instead of standard output: .txt, .json, .csv, .md or .tex."
+    ),
+]
+
+FORMAT_OF_ENDING = {".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".tex": "latex"}
+STANDARD_OUTPUT = Path("-")
+
+
+def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyFormat]) -> AnyFormat:
+    """The format that is asked for, by name or by the ending of the output; before anything is computed.
+
+    Raises:
+        InputError: the ending says nothing, or the output has no folder to go to.
+    """
+    if output is not None and output != STANDARD_OUTPUT and not output.absolute().parent.is_dir():
+        raise InputError(f"the folder of --output {output} does not exist; make it first, or name another.")
+    if asked is not None:
+        return asked
+    if output is None or output == STANDARD_OUTPUT:
+        return known("table")
+    formats = {ending: name for ending, name in FORMAT_OF_ENDING.items() if name in set(known)}
+    if output.suffix.lower() not in formats:
+        hint = "; options of the method are given by --set" if "=" in output.name else ""
+        raise InputError(f"--output must end in {', '.join(formats)}, or --format be given, but it is {output}{hint}.")
+    return known(formats[output.suffix.lower()])
+
+
+def write(text: str, output: Path | None) -> None:
+    """The answer, to where it was asked for."""
+    if output is None or output == STANDARD_OUTPUT:
+        typer.echo(text)
+        return
+    try:
+        output.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--output {output} cannot be written: {error.strerror}.") from error
+    typer.echo(f"ivicl: written to {output}.", err=True)
