@@ -48,10 +48,17 @@ for _module in MODULES:
     importlib.import_module(f"ivicl.cli.{_module}").register(app)
 
 
+class _StderrHandler(logging.Handler):
+    """Writes to whatever stderr is at the moment: a progress bar takes its place, to keep lines above it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr)
+
+
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
     """What the package logs while a command runs; other libraries' logs stay as they are."""
-    logger, handler = logging.getLogger("ivicl"), logging.StreamHandler()
+    logger, handler = logging.getLogger("ivicl"), _StderrHandler()
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

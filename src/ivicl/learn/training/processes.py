@@ -79,7 +79,7 @@ def joined(device: torch.device) -> Iterator[Processes]:
     if dist.is_initialized():
         yield Processes(dist.get_rank(), world, device)
         return
-    dist.init_process_group(backend(device))
+    dist.init_process_group(backend(device), device_id=device if device.type == "cuda" else None)
     try:
         processes = Processes(dist.get_rank(), world, device)
         yield processes
