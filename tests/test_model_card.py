@@ -280,7 +280,7 @@ def test_the_card_of_some_parts_and_its_text(monkeypatch):
          "limit": "1.00 (paper)"},
     ]  # fmt: skip
     assert card.as_text(found).splitlines() == [
-        "model answers  sha256 abababababababab",
+        "model answers  sha256 abababababababab  intervals at alpha 0.01",
         "line                      found   must reach               limit or paper",
         "error                     0.0300  <= 0.02     NOT reached  0",
         "validity of the interval  1.0000  >= 0.97     reached      1.00 (paper)",

@@ -7,21 +7,26 @@ depend on what else the machine is doing, wall-clock seconds do; with one proces
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import time
+from dataclasses import fields
 from typing import Any
 
 from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.estimator import IVBounds
+from ivicl.methods.registry import resolve
+
+log = logging.getLogger(__name__)
 
 METHODS = ("plugin", "levis", "whitehouse", "bayes-bp", "bayes")
-FITS_NUISANCES = METHODS[:3]
 
 
 def seconds_per_1000(method: str, rows: int, processes: int, seed: int = 0) -> tuple[float, float]:
     """Wall-clock seconds and processor seconds (of this process) per 1,000 rows of one fit."""
     data = generate(seed, n=rows).data
-    options: dict[str, Any] = {"n_jobs": processes} if method in FITS_NUISANCES else {}
+    takes_processes = any(option.name == "n_jobs" for option in fields(resolve(method).options))
+    options: dict[str, Any] = {"n_jobs": processes} if takes_processes else {}
     wall, used = time.perf_counter(), time.process_time()
     IVBounds(method=method, **options).fit_data(data)
     return (time.perf_counter() - wall) / rows * 1000, (time.process_time() - used) / rows * 1000
@@ -36,12 +41,14 @@ def main() -> None:
     seconds_per_1000("bayes", 64, 1)  # imports are not what is timed
     seconds_per_1000("plugin", 200, args.processes)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"{args.rows} rows, {args.processes} process(es) for the folds, {os.cpu_count()} cores, load {load:.1f}")
-    print("seconds per 1,000 rows   processor   wall clock")
+    counted = (args.rows, args.processes, os.cpu_count(), load)
+    log.info("%d rows, %d process(es) for the folds, %s cores, load %.1f", *counted)
+    log.info("seconds per 1,000 rows   processor   wall clock")
     for method in args.methods:
         wall, used = seconds_per_1000(method, args.rows, args.processes)
-        print(f"{method:<23} {used:10.2f} {wall:12.2f}", flush=True)
+        log.info("%-23s %10.2f %12.2f", method, used, wall)
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     main()

@@ -71,7 +71,8 @@ def evaluate(model: Model, parts: list[str] | None = None, progress: bool = Fals
             value = float(results[line.part][line.figure])
             card.append({"line": line.name, "value": value, "target": line.target, "at_least": line.at_least,
                          "reached": line.reached(value), "limit": line.limit})  # fmt: skip
-    return {"model": {"name": model.name, "sha256": model.sha256}, "card": card, "parts": results}
+    about = {"name": model.name, "sha256": model.sha256}
+    return {"model": about, "alpha": lines.ALPHA, "card": card, "parts": results}
 
 
 def as_text(found: dict[str, Any]) -> str:
@@ -85,4 +86,7 @@ def as_text(found: dict[str, Any]) -> str:
     text = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-    return f"model {found['model']['name']}  sha256 {found['model']['sha256'][:16]}\n{text}"
+    head = (
+        f"model {found['model']['name']}  sha256 {found['model']['sha256'][:16]}  intervals at alpha {found['alpha']:g}"
+    )
+    return f"{head}\n{text}"
