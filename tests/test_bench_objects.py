@@ -120,6 +120,19 @@ def test_a_benchmark_of_ones_own_is_run_as_an_object(tmp_path) -> None:
     assert table.rows[0].ours["validity"] == (1.0, 0.0) and table.title == "coins: fair"
 
 
+def test_the_recipe_of_contributing_is_a_benchmark(tmp_path) -> None:
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
+    recipe = text.split("## Adding a benchmark")[1].split("```python\n")[1].split("```")[0]
+    names: dict[str, object] = {}
+    exec(compile(recipe, "thirds.py", "exec"), names)
+    made = names["BENCHMARK"]
+    assert isinstance(made, Benchmark)
+    runs = run_jobs(plan(made, ["n=4000"], range(2), ["late"]), RunStore(tmp_path), progress=False)
+    assert runs["status"].to_list() == ["ok", "ok"] and runs["covers_effect"].all()
+    assert runs["n"].to_list() == [4000, 4000]
+    assert runs["rho"].to_numpy() == pytest.approx(1 / 3, abs=0.05), "a third complies"
+
+
 def test_a_study_has_runs_or_a_computation() -> None:
     with pytest.raises(InputError, match="either runs or a computation"):
         Study("none", "None", "", 1, 1)
