@@ -7,7 +7,7 @@ from importlib import metadata
 
 import pytest
 
-from ivicl.cli import extras
+from ivicl.cli import needs
 from ivicl.methods import Method, registry
 
 
@@ -48,10 +48,10 @@ def test_whether_an_extra_is_here(run, monkeypatch, absent, installed):
             raise metadata.PackageNotFoundError(name)
         return name
 
-    monkeypatch.setattr(extras, "requires", lambda _: listed)
-    monkeypatch.setattr(extras, "distribution", distribution)
-    assert extras.is_installed("baselines") is installed
-    assert extras.is_installed("train") is False
-    assert extras.is_installed("nothing-we-know") is None
+    monkeypatch.setattr(needs, "requires", lambda _: listed)
+    monkeypatch.setattr(needs, "distribution", distribution)
+    assert needs.is_installed("baselines") is installed
+    assert needs.is_installed("train") is False
+    assert needs.is_installed("nothing-we-know") is None
     state = "installed" if installed else "not installed"
     assert f"needs     pip install 'ivicl[baselines]' ({state})" in run("methods")[1]

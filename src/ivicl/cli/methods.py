@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def about(method: Method) -> dict[str, Any]:
     """What a program may want to know of a method before it asks for bounds."""
-    from ivicl.cli.extras import is_installed
+    from ivicl.cli.needs import is_installed
 
     return {
         "name": method.name,

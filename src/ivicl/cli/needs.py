@@ -1,8 +1,10 @@
-"""What a command needs beyond the core, asked for before it starts."""
+"""What commands and methods need beyond the core: asked for before a command starts, and told by `ivicl methods`."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
+from importlib.metadata import PackageNotFoundError, distribution, requires
 
 from ivicl.errors import MissingDependencyError
 
@@ -10,3 +12,26 @@ from ivicl.errors import MissingDependencyError
 def need_torch() -> None:
     if importlib.util.find_spec("torch") is None:
         raise MissingDependencyError("This command needs PyTorch: install it with pip install 'ivicl[train]'.")
+
+
+def is_installed(extra: str) -> bool | None:
+    """Everything that `pip install 'ivicl[extra]'` brings is here; None where that cannot be told.
+
+    By what the installed package says of itself: nothing is imported, so that asking about torch is quick.
+    """
+    try:
+        listed = requires("ivicl") or []
+    except PackageNotFoundError:  # a source folder on the path
+        return None
+    names = [
+        re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in listed if re.search(rf"extra == ['\"]{extra}['\"]", line)
+    ]
+    return all(_is_there(name) for name in names) if names else None
+
+
+def _is_there(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
