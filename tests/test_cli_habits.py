@@ -58,9 +58,10 @@ def test_covariates_given_again_are_all_kept(run, here, way):
 
 
 def test_hidden_covariates_given_again_are_all_kept(run, here):
-    trial = ["convert-rct", "trial.csv", "-y", "outcome", "-t", "assigned", "-o", "iv.csv", "--keep-hidden"]
-    assert run(*trial, "-u", "income", "-u", "age")[0] == 0
-    assert {"income", "age"} <= set(pl.read_csv("iv.csv").columns)
+    trial = ["convert-rct", "trial.csv", "-y", "outcome", "-t", "assigned", "-o", "iv.csv"]
+    code, out, err = run(*trial, "-u", "income", "-u", "age,site")
+    assert code == 0, err
+    assert json.loads(out)["hidden"] == ["income", "age", "site"]
 
 
 def test_a_batch_by_several_columns_given_again(run, here):

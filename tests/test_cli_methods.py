@@ -48,8 +48,8 @@ def test_whether_an_extra_is_here(run, monkeypatch, absent, installed):
             raise metadata.PackageNotFoundError(name)
         return name
 
-    monkeypatch.setattr(needs, "requires", lambda _: listed)
-    monkeypatch.setattr(needs, "distribution", distribution)
+    monkeypatch.setattr(metadata, "requires", lambda _: listed)
+    monkeypatch.setattr(metadata, "distribution", distribution)
     assert needs.is_installed("baselines") is installed
     assert needs.is_installed("train") is False
     assert needs.is_installed("nothing-we-know") is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from importlib.metadata import PackageNotFoundError, distribution, requires
 
 from ivicl.errors import MissingDependencyError
 
@@ -19,9 +18,11 @@ def is_installed(extra: str) -> bool | None:
 
     By what the installed package says of itself: nothing is imported, so that asking about torch is quick.
     """
+    from importlib import metadata
+
     try:
-        listed = requires("ivicl") or []
-    except PackageNotFoundError:  # a source folder on the path
+        listed = metadata.requires("ivicl") or []
+    except metadata.PackageNotFoundError:  # a source folder on the path
         return None
     names = [
         re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in listed if re.search(rf"extra == ['\"]{extra}['\"]", line)
@@ -30,8 +31,10 @@ def is_installed(extra: str) -> bool | None:
 
 
 def _is_there(package: str) -> bool:
+    from importlib import metadata
+
     try:
-        distribution(package)
-    except PackageNotFoundError:
+        metadata.distribution(package)
+    except metadata.PackageNotFoundError:
         return False
     return True
