@@ -24,19 +24,24 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     model: ModelFile = None,
-    parts: Annotated[str, typer.Option(help="Comma-separated parts; by default all.")] = "",
+    parts: Annotated[str, typer.Option(help="Comma-separated parts; by default all that take minutes.")] = "",
     output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
-    """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores."""
+    """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores.
+
+    The part "efficiency" takes an hour or more and runs only if it is named; "efficiency_quick" tries it on fewer data
+    sets, others, and "efficiency_levis" judges Levis et al. on those.
+    """
     need_torch()
-    from ivicl.benchmarks.model_card.card import PARTS, as_text
+    from ivicl.benchmarks.model_card.card import LONG_PARTS, PARTS, as_text
     from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
     from ivicl.errors import InputError
 
     names = [name.strip() for name in parts.split(",") if name.strip()]
-    unknown = [name for name in names if name not in PARTS]
+    known = [*PARTS, *LONG_PARTS]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise InputError(f"There is no part {unknown[0]!r} of the evaluation; the parts are {', '.join(PARTS)}.")
+        raise InputError(f"There is no part {unknown[0]!r} of the evaluation; the parts are {', '.join(known)}.")
     found = run_evaluation(_load(model), names or None, progress=True)
     typer.echo(json.dumps(found, indent=1) if output_format is TableOrJson.json else as_text(found))
 

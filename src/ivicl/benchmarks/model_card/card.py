@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ivicl.benchmarks.efficiency.judge import FULL, QUICK, judge
+from ivicl.benchmarks.efficiency.predictors import of_method, of_model
+from ivicl.benchmarks.efficiency.summary import as_text as efficiency_text
 from ivicl.benchmarks.model_card import lines
 from ivicl.methods.pretrained.runtime import Model
 
@@ -39,6 +42,15 @@ CARD = (
     Line("synthetic: mean error of the ends' posterior means", "synthetic", "ends_error", 0.05, False, ""),
     Line("eight noise covariates: change of the width", "noise", "change", 0.05, False, "0"),
     Line("one-sided tables: mean error of the quantiles", "one_sided", "quantile_error", 0.010, False, "0.003"),
+    Line("efficiency, binary: mean over families and n", "efficiency", "binary_efficiency", 1.35, False, "1"),
+    Line("efficiency, binary: worst up to 16,000", "efficiency", "binary_efficiency_worst", 1.9, False, "1"),
+    Line("efficiency, binary: worst at 64,000", "efficiency", "binary_efficiency_large", 2.2, False, "1"),
+    Line("efficiency, amounts: mean over families and n", "efficiency", "amounts_efficiency", 1.35, False, "1"),
+    Line("efficiency, amounts: worst up to 16,000", "efficiency", "amounts_efficiency_worst", 1.9, False, "1"),
+    Line("efficiency, amounts: worst at 64,000", "efficiency", "amounts_efficiency_large", 2.2, False, "1"),
+    Line("families: set held below nominal by at most", "efficiency", "coverage_shortfall", 0.03, False, "0"),
+    Line("families: set held at 95 %, worst family", "efficiency", "family_coverage_95", 0.90, True, "0.95"),
+    Line("families: set held at 99 %, worst family", "efficiency", "family_coverage_99", 0.97, True, "0.99"),
 )
 
 PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
@@ -50,21 +62,33 @@ PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
     "calibration": lines.calibration,
 }
 
+LONG_PARTS: dict[str, Callable[[Model, bool], dict[str, Any]]] = {
+    "efficiency": lambda model, progress: judge(of_model(model), FULL, progress=progress),
+    "efficiency_quick": lambda model, progress: judge(of_model(model), QUICK, progress=progress),
+    "efficiency_levis": lambda model, progress: judge(of_method("levis"), QUICK, progress=progress),
+}
+"""They run only if they are named: an hour or more, minutes on other data sets than the judge's, and the same for Levis
+et al., to stand beside it. Each is told whether to show a progress bar of its own."""
+
 
 def _with_change(found: dict[str, float]) -> dict[str, float]:
     return found | {"change": abs(found["ratio"] - 1)}
 
 
 def evaluate(model: Model, parts: list[str] | None = None, progress: bool = False) -> dict[str, Any]:
-    """Results of the named parts (all by default) and the card."""
+    """Results of the named parts (all but the long ones by default) and the card."""
     from rich.console import Console
     from rich.progress import track
 
     names = parts or list(PARTS)
     console = Console(stderr=True)
     results: dict[str, Any] = {}
-    for name in track(names, "evaluating", console=console, disable=not progress, transient=True):
+    short = [name for name in names if name not in LONG_PARTS]
+    for name in track(short, "evaluating", console=console, disable=not progress or not short, transient=True):
         results[name] = PARTS[name](model)
+    for name in names:
+        if name in LONG_PARTS:
+            results[name] = LONG_PARTS[name](model, progress)
     card = []
     for line in CARD:
         if line.part in results:
@@ -89,4 +113,5 @@ def as_text(found: dict[str, Any]) -> str:
     head = (
         f"model {found['model']['name']}  sha256 {found['model']['sha256'][:16]}  intervals at alpha {found['alpha']:g}"
     )
-    return f"{head}\n{text}"
+    long = [f"\n{name}\n{efficiency_text(part)}" for name, part in found["parts"].items() if name in LONG_PARTS]
+    return "\n".join([head, text, *long])

@@ -1,0 +1,47 @@
+"""Three families that are made to deceive: the alarm must ring on them.
+
+A law that is not captured is harmless as long as the instrument is assigned alike everywhere: the ends are then only
+wider than they could be. Here assignment and outcome follow the same hidden function of the covariates, so that who
+does not find it confounds one with the other and misses an end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ivicl.benchmarks.efficiency.families import Drawn, Family, expit, outcome_means, type_shares
+from ivicl.benchmarks.efficiency.outcomes import beta, points, zero_and_rest
+
+
+def _hidden(x: np.ndarray, hidden: np.ndarray) -> Drawn:
+    """A law that depends on `hidden` (N,), between -1 and 1, and on nothing else."""
+    types = type_shares(-1.0 + 0.5 * hidden, -1.0 - 0.5 * hidden)
+    means = outcome_means(1.3 * hidden, np.full(len(x), 0.6), 0.3)
+    return x, expit(1.3 * hidden), types, means
+
+
+def _parity(rng: np.random.Generator, n: int) -> Drawn:
+    """Eight fair coins; three of them act by their parity alone."""
+    x = rng.integers(0, 2, (n, 8)).astype(np.float64)
+    return _hidden(x, np.prod(2 * x[:, rng.choice(8, 3, replace=False)] - 1, axis=1))
+
+
+def _waves(rng: np.random.Generator, n: int) -> Drawn:
+    """Five even columns; one acts as a wave that goes up and down five times."""
+    x = rng.random((n, 5))
+    wave = np.sin(2 * np.pi * (5 * x[:, rng.integers(5)] + rng.random()))
+    return _hidden(x, np.tanh(3 * wave))
+
+
+def _product(rng: np.random.Generator, n: int) -> Drawn:
+    """Ten normal columns; two act by the sign of their product, so that neither is associated with anything."""
+    x = rng.normal(size=(n, 10))
+    first, second = rng.choice(10, 2, replace=False)
+    return _hidden(x, np.tanh(3 * x[:, first] * x[:, second]))
+
+
+ADVERSARIAL = (
+    Family("parity", "three of eight coins act by their parity", _parity, points(4)),
+    Family("waves", "one of five columns acts as a wave of five periods", _waves, beta(8.0)),
+    Family("product", "two of ten columns act by the sign of their product", _product, zero_and_rest(3.0)),
+)

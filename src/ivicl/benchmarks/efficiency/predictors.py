@@ -1,0 +1,71 @@
+"""Whose intervals are judged: a network, or any method by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.errors import InputError
+from ivicl.methods.base import MethodBounds, Request
+from ivicl.methods.pretrained.batching import predict_tables
+from ivicl.methods.pretrained.method import NetworkOptions, pose, settle
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.registry import resolve
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is claimed about one estimand."""
+
+    lower: np.ndarray
+    """(A,) where the interval starts that is to hold the set with 1 - alpha, for each alpha asked."""
+    upper: np.ndarray
+    lower_mean: float
+    """The best guess of the lower end."""
+    upper_mean: float
+
+
+Predict = Callable[[IVData, Sequence[float]], Mapping[str, Answer]]
+"""From data and levels alpha to an answer for each estimand that it knows: ATE, EY1, EY0, ATT, ATU, LATE."""
+
+
+def of_model(model: Model) -> Predict:
+    """The network in this file, as the product uses it."""
+    request = Request(own=NetworkOptions())
+
+    def predict(data: IVData, alphas: Sequence[float]) -> dict[str, Answer]:
+        question = pose(data, request, model)
+        found = settle(data, request, question, predict_tables(model, question.tables))
+        return {"ATE": _answer(found, alphas)}
+
+    return predict
+
+
+def of_method(name: str) -> Predict:
+    """A method that ships, asked for the whole set; it needs a posterior of the ends, or their standard errors."""
+    method = resolve(name)
+    request = Request(covers="set", own=method.own_options({}))
+
+    def predict(data: IVData, alphas: Sequence[float]) -> dict[str, Answer]:
+        found = method.bounds(data, request)
+        return {found.estimand: _answer(found, alphas)}
+
+    return predict
+
+
+def _answer(found: MethodBounds, alphas: Sequence[float]) -> Answer:
+    if found.identified_set is not None:
+        ends = found.identified_set
+        intervals = np.array([ends.interval(alpha) for alpha in alphas])
+        return Answer(intervals[:, 0], intervals[:, 1], ends.lower.mean, ends.upper.mean)
+    about = found.estimates
+    if about is None or about.se_lower is None or about.se_upper is None:
+        raise InputError(
+            "only methods with a posterior or standard errors of the ends can be judged at several levels."
+        )
+    z = np.array([NormalDist().inv_cdf(1 - alpha / 2) for alpha in alphas])
+    return Answer(about.lower - z * about.se_lower, about.upper + z * about.se_upper, about.lower, about.upper)
