@@ -18,7 +18,7 @@ ModelFile = Annotated[Path | None, typer.Option("--model", help="A model file; b
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: ivicl evaluate --model mine.onnx --format json")(evaluate)
+    app.command(epilog="Example: ivicl evaluate --model mine.onnx --parts efficiency_quick")(evaluate)
     app.command(epilog="Example: ivicl model --format json")(model)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ivicl.benchmarks.efficiency.laws import Dataset, Law
 from ivicl.benchmarks.efficiency.outcomes import BINARY, Character, beta, points, zero_and_rest
-from ivicl.benchmarks.synthetic import softmax
+from ivicl.benchmarks.sets.synthetic import softmax
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """x (N, D), P(Z=1 | x) (N,), types (N, 4), E[Y(t) | type, x] (N, 4, 2)."""
