@@ -1,0 +1,79 @@
+"""`ivicl evaluate`, `ivicl model` and `ivicl speed`: what they print, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from ivicl.benchmarks import speed
+from ivicl.benchmarks.model_card import card
+from ivicl.cli import app
+from ivicl.errors import InputError
+from ivicl.methods.pretrained.runtime import Model
+from stand_in import StandIn
+
+
+def printed(*words: str) -> str:
+    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def quick_parts(monkeypatch):
+    """Parts that answer at once, for the shipped model's stand-in; they note which model they were asked about."""
+    pytest.importorskip("torch")
+    asked: list[str] = []
+
+    def part(figures: dict[str, float]):
+        return lambda model: asked.append(model.name) or figures
+
+    monkeypatch.setattr(Model, "shipped", staticmethod(StandIn))
+    chosen = (
+        card.Line("divergence", "exact", "kl", 0.02, False, ""),
+        card.Line("p", "calibration", "p", 0.01, True, ""),
+    )
+    monkeypatch.setattr(card, "CARD", chosen)
+    monkeypatch.setattr(card, "PARTS", {"exact": part({"kl": 0.5}), "calibration": part({"p": 0.4})})
+    return asked
+
+
+def test_evaluate_prints_the_card_of_the_shipped_model(quick_parts):
+    table = printed("evaluate").splitlines()
+    assert table[0].startswith("model stand-in") and table[2].split()[-2:] == ["NOT", "reached"]
+    assert table[3].split() == ["p", "0.4000", ">=", "0.01", "reached"]
+    found = json.loads(printed("evaluate", "--parts", " calibration ", "--format", "json"))
+    assert [entry["line"] for entry in found["card"]] == ["p"] and found["parts"] == {"calibration": {"p": 0.4}}
+    assert quick_parts == ["stand-in"] * 3, "two parts, then one"
+
+
+def test_an_unknown_part_is_refused_before_anything_runs(quick_parts):
+    with pytest.raises(InputError, match="no part 'speed' of the evaluation; the parts are exact, calibration"):
+        CliRunner().invoke(app, ["evaluate", "--parts", "exact,speed"], catch_exceptions=False)
+    assert quick_parts == []
+
+
+def test_model_says_what_ships():
+    record = json.loads(printed("model", "--format", "json"))
+    shipped = Model.shipped()
+    assert record["sha256"] == shipped.sha256 and record["network"] == shipped.metadata["network"]
+    text = printed("model")
+    assert shipped.sha256 in text
+    hours = sum(run.get("hours", 0) for run in (*record["training"].get("before", []), record["training"]))
+    assert f"hours of training  {hours:.2f}\n" in text
+    for entry in record["evaluation"]:
+        (line,) = [line for line in text.splitlines() if line.startswith(f"  {entry['line']} ")]
+        assert f"{entry['value']:.4f}" in line and (": NOT reached)" in line) != entry["reached"]
+
+
+def test_speed_prints_each_timing(monkeypatch):
+    timings = [speed.Timing("a pass", 0.25, 0.1, "median of 5"), speed.Timing("a million rows", 12.5, 60)]
+    monkeypatch.setattr(speed, "measure", lambda quick: timings[: 1 if quick else 2])
+    lines = printed("speed").splitlines()
+    assert [" ".join(line.split()) for line in lines] == [
+        "a pass 0.250 s wanted below 0.1 s median of 5",
+        "a million rows 12.500 s wanted below 60 s",
+    ]
+    assert json.loads(printed("speed", "--quick", "--format", "json")) == [timings[0].to_dict()]
