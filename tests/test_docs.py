@@ -19,10 +19,11 @@ from stand_in import StandIn
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 OWN = ("index", "quick-start", "interval", "assumptions", "alpha", "outcomes", "diagnostics", "report", "many-studies")
-OWN += ("large-data", "command-line", "method", "real-data", "api", "training")
+OWN += ("large-data", "command-line", "method", "real-data", "api", "training", "columns", "results")
 
 
-def test_snippets_run(monkeypatch):
+def test_snippets_run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Model, "shipped", staticmethod(lambda: StandIn()))
     runner, parser, found = doctest.DocTestRunner(), doctest.DocTestParser(), 0
     for name in OWN:

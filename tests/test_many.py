@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from ivicl import IVBounds
-from ivicl.errors import InputError
+from ivicl.errors import InputError, MissingDependencyError, ModelFileError
+from ivicl.methods import Method, MethodBounds
 from ivicl.methods.pretrained import batching
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.results.rows import COLUMNS
@@ -125,6 +126,8 @@ def test_wrong_calls(stand_in):
         IVBounds().fit_many(frame, by="studdy", **ROLES)
     with pytest.raises(InputError, match="given twice"):
         IVBounds().fit_many(frame, by="z", **ROLES)
+    with pytest.raises(InputError, match="by names 'method', which is a column of the result too"):
+        IVBounds().fit_many(frame.rename({"study": "method"}), by="method", **ROLES)
     with pytest.raises(InputError, match="alpha"):
         IVBounds(alpha=2).fit_many(frame, by="study", **ROLES)
 
@@ -139,3 +142,53 @@ def test_the_shipped_model_answers_in_batches_as_it_does_alone():
     for row in many.iter_rows(named=True):
         alone = IVBounds().fit(frame.filter(pl.col("study") == row["study"]), covariates=["x0", "x1"], **ROLES)
         np.testing.assert_allclose((row["lower"], row["upper"]), (alone.lower, alone.upper), atol=1e-3)
+
+
+def answers(bounds, **fields) -> Method:
+    return Method("odd", "Odd", bounds, "estimate", "", **fields)
+
+
+def sometimes(data, request):
+    """Crossed for the study of 50, a fault for that of 60, an impossible call for that of 70."""
+    if data.n == 60:
+        raise RuntimeError("the chains met a NaN")
+    if data.n == 70:
+        raise InputError("method 'odd' needs more people.")
+    return MethodBounds(0.4, 0.3) if data.n == 50 else MethodBounds(-0.5, 0.5)
+
+
+def all_at_once(data, request):
+    return [sometimes(each, request) for each in data]
+
+
+@pytest.mark.parametrize("batched", [None, all_at_once])
+def test_what_goes_wrong_with_one_study_is_its_row(batched):
+    many = IVBounds(answers(sometimes, batched=batched)).fit_many(studies([40, 50, 60, 70, 80]), by="study", **ROLES)
+    reasons = dict(zip(many["study"], many["error"], strict=True))
+    assert reasons == {
+        "s0": None,
+        "s1": "method 'odd' failed: RuntimeError: method 'odd' returned crossed bounds: 0.4 > 0.3",
+        "s2": "method 'odd' failed: RuntimeError: the chains met a NaN",
+        "s3": "method 'odd' needs more people.",
+        "s4": None,
+    }
+    assert many.filter(pl.col("error").is_not_null())["lower"].null_count() == 3
+    for frame, message in ((made_up(50), "crossed"), (made_up(60), "NaN")):
+        with pytest.raises(RuntimeError, match=message):
+            IVBounds(answers(sometimes)).fit(frame, **ROLES)
+
+
+def test_an_answer_slightly_beyond_the_range_is_cut_in_many_studies_as_in_one():
+    method = answers(lambda data, request: MethodBounds(-1.5, 1.0 + 1e-12))
+    many = IVBounds(method).fit_many(studies([40, 50]), by="study", **ROLES)
+    one = IVBounds(method).fit(made_up(40), **ROLES)
+    assert many["lower"].to_list() == [-1.0, -1.0] == [one.lower] * 2
+    assert many["upper"].to_list() == [1.0, 1.0]
+
+
+def test_a_missing_part_of_the_installation_ends_the_run_instead_of_filling_a_table_with_it():
+    absent = answers("no_such_module_at_all:bounds", extra="baselines")
+    with pytest.raises(MissingDependencyError, match=r"pip install 'ivicl\[baselines\]'"):
+        IVBounds(absent).fit_many(studies([40, 50]), by="study", **ROLES)
+    with pytest.raises(ModelFileError):
+        IVBounds(model="nowhere.onnx").fit_many(studies([40, 50]), by="study", **ROLES)

@@ -12,7 +12,7 @@ import pytest
 
 from ivicl import BoundsResult, InputError, IVBounds, IVData
 from ivicl.estimator import make_result
-from ivicl.methods.base import MethodBounds, ModelInfo, Request
+from ivicl.methods.base import Method, MethodBounds, ModelInfo, Request
 from ivicl.methods.registry import resolve
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
 
@@ -130,13 +130,26 @@ def test_tables():
     assert markdown[1] == "|---|---|" and all(line.count(" | ") == 1 for line in markdown[2:])
 
 
+def constant(lower: float, upper: float, **fields) -> Method:
+    return Method("constant", "Constant", lambda data, request: MethodBounds(lower, upper, **fields), "estimate", "")
+
+
 def test_no_method_may_leave_the_range_or_cross():
-    beyond = make_result(resolve("manski"), MethodBounds(-1.2, 1.0 + 1e-12), DATA, Request())
+    beyond = IVBounds(constant(-1.2, 1.0 + 1e-12)).fit_data(DATA)
     assert (beyond.lower, beyond.upper) == (-1.0, 1.0)
-    rounding = make_result(resolve("manski"), MethodBounds(0.3 + 1e-13, 0.3), DATA, Request())
+    assert (beyond.ladder.get("constant").lower, beyond.ladder.get("constant").upper) == (-1.0, 1.0)
+    rounding = IVBounds(constant(0.3 + 1e-13, 0.3)).fit_data(DATA)
     assert rounding.lower == rounding.upper == pytest.approx(0.3)
-    with pytest.raises(RuntimeError, match="crossed"):
-        make_result(resolve("manski"), MethodBounds(0.4, 0.3), DATA, Request())
+    with pytest.raises(RuntimeError, match=r"crossed bounds: 0\.4 > 0\.3"):
+        IVBounds(constant(0.4, 0.3)).fit_data(DATA)
+    with pytest.raises(RuntimeError, match="not numbers"):
+        IVBounds(constant(float("nan"), 0.3)).fit_data(DATA)
+
+
+def test_an_estimand_that_nobody_knows_here_is_not_cut_to_the_range_of_effects():
+    ratio = IVBounds(constant(0.5, 7.0, estimand="risk ratio")).fit_data(DATA)
+    assert (ratio.lower, ratio.upper) == (0.5, 7.0)
+    assert "risk ratio" in ratio.summary()
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,7 @@ class IVBounds:
                 raise InputError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
         return Request(
             alpha=float(self.alpha),
+            estimand=self.estimand,
             combine=self.combine,
             covers=self.covers,
             n_thresholds=int(self.n_thresholds),
@@ -154,26 +155,20 @@ def make_result(
     method: Method, found: MethodBounds, data: IVData, request: Request, ladder: bool = True
 ) -> BoundsResult:
     """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it."""
-    span = data.outcome_range[1] - data.outcome_range[0]
-    # No method may leave the possible range or cross its ends; rounding can do both by 1e-16.
-    lower, upper = max(float(found.lower), -span), min(float(found.upper), span)
-    if lower > upper:
-        if lower - upper > 1e-9 * span:
-            raise RuntimeError(f"method '{method.name}' returned crossed bounds: {found.lower} > {found.upper}")
-        lower = upper = (lower + upper) / 2
     return BoundsResult(
-        lower=lower,
-        upper=upper,
+        lower=found.lower,
+        upper=found.upper,
         alpha=request.alpha,
         method=method.name,
         label=method.label,
+        procedure=method.procedure,
         interval_kind=method.interval,
         assumptions=method.assumptions,
         n=data.n,
         n_rows=len(data.w),
         n_dropped=data.report.n_dropped,
         covariates=data.covariates,
-        adjusted=bool(data.covariates) and (method.uses_covariates if found.adjusted is None else found.adjusted),
+        adjusted=method.adjusted(found, data),
         estimand=found.estimand,
         outcome_range=data.outcome_range,
         binary=data.binary,

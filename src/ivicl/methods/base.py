@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ivicl._shared.records import KeyedRecord, Record
-from ivicl.errors import InputError, IVICLError, MissingDependencyError
+from ivicl.errors import InputError, IVICLError, MissingDependencyError, ModelFileError
+from ivicl.methods.estimands import AVERAGE, estimand
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 if TYPE_CHECKING:
     from ivicl.data import IVData
     from ivicl.methods.outcomes import Thresholds
+
+_log = logging.getLogger(__name__)
+
+NO_STUDY_CAN_HELP = (ImportError, ModelFileError)
+"""What is wrong with the installation: it ends a run of many studies, where other errors are the study's own."""
 
 NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for sampling error."
 """The warning of every method whose interval is an estimate."""
@@ -43,6 +51,8 @@ class Request:
 
     alpha: float = 0.05
     """1 - alpha is the credibility or confidence of the interval."""
+    estimand: str | None = None
+    """What is asked for, one of the method's `estimands`; None leaves it to the method."""
     combine: str = "comonotone"
     """How the binary problems of a bounded outcome are combined."""
     covers: Covers | None = None
@@ -86,8 +96,8 @@ class MethodBounds:
     identified_set: IdentifiedSet | None = None
     covers: Covers = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
-    estimand: str = "ATE"
-    """"ATE", or "LATE" for the effect among compliers."""
+    estimand: str = AVERAGE
+    """What is bounded: a name of `ivicl.methods.estimands.ESTIMANDS`, or one of the method's own."""
     estimates: Estimates | None = None
     """Without allowance for sampling error; None where the method has nothing but its interval."""
     thresholds: Thresholds | None = None
@@ -129,12 +139,12 @@ class Method:
     error."""
     summary: str
     """One line: what it is."""
-    rests_on: str = "The instrument is valid."
-    """The assumption in words, for the ladder."""
-    estimands: tuple[str, ...] = ("ATE",)
-    """What it can answer; the first is what it answers unless asked."""
+    procedure: str = ""
+    """For a methods section: "The method is ..."; empty says no more than its label."""
+    estimands: tuple[str, ...] = (AVERAGE,)
+    """What it can answer, as in `ivicl.methods.estimands`; the first is what it answers unless asked."""
     assumptions: tuple[str, ...] = ("exchangeable", "exclusion", "no-interference", "bounded")
-    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences where none of them says it."""
     covers: tuple[Covers, ...] = ("set",)
     """What its interval can be asked to hold; the first is the default."""
     uses_covariates: bool = False
@@ -172,22 +182,46 @@ class Method:
 
     def bounds(self, data: IVData, request: Request) -> MethodBounds:
         """Its answer for one data set."""
-        found: MethodBounds = self._call(self.load, data, request)
-        return found
+        return self._checked(self._call(self.load, data, request), data)
 
     def bounds_of_many(self, data: Sequence[IVData], request: Request) -> list[MethodBounds | IVICLError]:
         """Its answers for many data sets; what cannot be answered is an error in its place."""
         if self.batched is not None:
-            return list(self._call(self.batched, list(data), request))
-        found: list[MethodBounds | IVICLError] = []
-        for each in data:
             try:
-                found.append(self.bounds(each, request))
-            except MissingDependencyError:
-                raise  # no study can be answered
-            except IVICLError as error:
-                found.append(error)
-        return found
+                found = list(self._call(self.batched, list(data), request))
+            except NO_STUDY_CAN_HELP:
+                raise
+            except Exception:  # one by one, so that one that fails does not take the others with it
+                _log.debug("method %s failed on %d data sets together", self.name, len(data), exc_info=True)
+            else:
+                return [self._or_error(self._checked, one, each) for one, each in zip(found, data, strict=True)]
+        return [self._or_error(self.bounds, each, request) for each in data]
+
+    def _or_error(self, function: Callable[..., MethodBounds], *arguments: Any) -> MethodBounds | IVICLError:
+        try:
+            return function(*arguments)
+        except NO_STUDY_CAN_HELP:
+            raise
+        except IVICLError as error:
+            return error
+        except Exception as error:
+            return IVICLError(f"method '{self.name}' failed: {type(error).__name__}: {error}")
+
+    def _checked(self, found: MethodBounds, data: IVData) -> MethodBounds:
+        """Within the possible range and not crossed: rounding can do both by 1e-16, more is a fault of the method."""
+        least, most = estimand(found.estimand).possible(*data.outcome_range)
+        lower, upper = max(float(found.lower), least), min(float(found.upper), most)
+        if not (math.isfinite(lower) and math.isfinite(upper)):
+            raise RuntimeError(f"method '{self.name}' returned bounds that are not numbers: {lower}, {upper}")
+        if lower > upper:
+            if lower - upper > 1e-9 * (data.outcome_range[1] - data.outcome_range[0]):
+                raise RuntimeError(f"method '{self.name}' returned crossed bounds: {found.lower} > {found.upper}")
+            lower = upper = (lower + upper) / 2
+        return dataclasses.replace(found, lower=lower, upper=upper)
+
+    def adjusted(self, found: MethodBounds, data: IVData) -> bool:
+        """The answer made use of covariates."""
+        return bool(data.covariates) and (self.uses_covariates if found.adjusted is None else found.adjusted)
 
     def get_ready(self, request: Request) -> None:
         """Load what is slow to load."""

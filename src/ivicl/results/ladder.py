@@ -8,8 +8,11 @@ from typing import Any
 
 from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
-from ivicl.methods.base import IntervalKind, Method, MethodBounds, Request
+from ivicl.methods.assumptions import in_short
+from ivicl.methods.base import Covers, IntervalKind, Method, MethodBounds, Request
+from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.registry import shipped
+from ivicl.results.wording import interval, level
 
 
 @dataclass(frozen=True)
@@ -19,11 +22,18 @@ class Rung(Record):
     method: str
     label: str
     assumption: str
+    """In words; what every method needs is left out."""
     lower: float
     upper: float
     estimand: str
     interval: IntervalKind
     """How the interval is meant; "estimate" is a formula applied to the sample."""
+    alpha: float
+    """The level of an interval that allows for sampling error."""
+    covers: Covers = "set"
+    """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
+    adjusted: bool = False
+    """It uses the covariates."""
     estimate_lower: float | None = None
     estimate_upper: float | None = None
 
@@ -40,7 +50,13 @@ class Rung(Record):
     @property
     def another_estimand(self) -> bool:
         """It does not answer what the other rungs answer."""
-        return self.estimand != "ATE"
+        return self.estimand != AVERAGE
+
+    @property
+    def level(self) -> str:
+        """What kind of interval it is, in a few words."""
+        words = level(self.interval, self.alpha, self.covers)
+        return f"{words}, given the covariates" if self.adjusted else words
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"sampling_error": self.sampling_error, "estimate": self.estimate}
@@ -77,20 +93,18 @@ class Ladder:
 
     def lines(self) -> list[str]:
         """Lines of text for the summary."""
-        from ivicl.results.tables import interval
-
-        width = max(len(rung.label) for rung in self.rungs)
-        notes = {"estimate": "  (estimated)"}
+        intervals = [interval(rung.lower, rung.upper) for rung in self.rungs]
+        wide, wider = max(len(rung.label) for rung in self.rungs), max(map(len, intervals))
         return [
-            f"{rung.label:<{width}}  {interval(rung.lower, rung.upper)}{notes.get(rung.interval, '')}"
-            for rung in self.rungs
+            f"{rung.label:<{wide}}  {text:<{wider}}  {rung.level}"
+            for rung, text in zip(self.rungs, intervals, strict=True)
         ]
 
 
 def climb(data: IVData, method: Method, found: MethodBounds, request: Request) -> Ladder:
     """The ladder of one fit. All rungs but the method's own are closed formulas."""
     rungs = sorted((m for m in shipped().values() if m.rung is not None), key=lambda m: m.rung or 0)
-    own = _rung(method, found, request)
+    own = _rung(method, found, data, request)
     done = [own if m.name == method.name else _classical(m, data, request) for m in rungs]
     if all(rung.method != method.name for rung in done):
         # After what answers the same question and assumes less; other estimands stand last.
@@ -103,7 +117,7 @@ def _classical(method: Method, data: IVData, request: Request) -> Rung:
     """On the outcome scaled to [0, 1], and back: amounts of 1e200 have squares that no float can hold."""
     plain = Request(alpha=request.alpha, random_state=request.random_state, own=method.options())
     unit = replace(data, y=data.y01, outcome_range=(0.0, 1.0))
-    rung = _rung(method, method.bounds(unit, plain), request)
+    rung = _rung(method, method.bounds(unit, plain), unit, request)
     span = data.outcome_range[1] - data.outcome_range[0]
     low, high = rung.estimate_lower, rung.estimate_upper
     return replace(
@@ -115,17 +129,19 @@ def _classical(method: Method, data: IVData, request: Request) -> Rung:
     )
 
 
-def _rung(method: Method, found: MethodBounds, request: Request) -> Rung:
-    on_ladder = method.rung is not None or method.interval == "estimate"
-    label = method.label if on_ladder else f"{method.label}, {100 * (1 - request.alpha):g} %"
+def _rung(method: Method, found: MethodBounds, data: IVData, request: Request) -> Rung:
+    adjusted = method.adjusted(found, data)
     return Rung(
         method=method.name,
-        label=label,
-        assumption=method.rests_on,
-        lower=min(found.lower, found.upper),
-        upper=max(found.lower, found.upper),
+        label=method.label,
+        assumption=in_short(method.assumptions, adjusted),
+        lower=found.lower,
+        upper=found.upper,
         estimand=found.estimand,
         interval=method.interval,
+        alpha=request.alpha,
+        covers=found.covers,
+        adjusted=adjusted,
         estimate_lower=found.estimates.lower if found.estimates else None,
         estimate_upper=found.estimates.upper if found.estimates else None,
     )

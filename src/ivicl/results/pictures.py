@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ivicl.errors import InputError
+from ivicl.methods.estimands import AVERAGE, estimand
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
@@ -111,8 +112,9 @@ def _axes(width: float = 6.4, height: float = 3.0) -> tuple[Any, Any]:
 
 
 def _effect_label(result: BoundsResult) -> str:
-    unit = "difference of probabilities" if result.binary else "units of the outcome"
-    return f"{'Average effect' if result.estimand == 'ATE' else 'Effect among compliers'} ({unit})"
+    asked = estimand(result.estimand)
+    unit = asked.unit(result.binary)
+    return f"{asked.short[:1].upper()}{asked.short[1:]}{f' ({unit})' if unit else ''}"
 
 
 def posterior(result: BoundsResult) -> Picture:
@@ -136,7 +138,7 @@ def posterior(result: BoundsResult) -> Picture:
             label = "ends of the identified set (scaled)" if name == "lower" else None
             axes.plot(middles, scaled, color=SECOND, linewidth=0.9, label=label)
     axes.set_ylim(-0.24 * top, 1.12 * top)
-    _bar(axes, result.lower, result.upper, -0.08 * top, ACCENT, f"{100 * (1 - result.alpha):g} % interval")
+    _bar(axes, result.lower, result.upper, -0.08 * top, ACCENT, f"interval, {result.level}")
     classical = result.ladder.sharp if result.ladder else None
     if classical and classical.method != result.method:
         _bar(axes, classical.lower, classical.upper, -0.17 * top, INK, f"{classical.label} (estimated)")
@@ -148,8 +150,9 @@ def posterior(result: BoundsResult) -> Picture:
     _legend(axes)
     held = float(law.probabilities[inside].sum())
     caption = (
-        f"Posterior of the average effect; the shaded part, inside the interval, holds {100 * held:.3g} % of it. "
-        "Between the ends of the identified set its shape comes from the prior, not from the data."
+        f"Posterior of the {estimand(result.estimand).short}; the shaded part, inside the interval, holds "
+        f"{100 * held:.3g} % of it. Between the ends of the identified set its shape comes from the prior, not from "
+        "the data."
     )
     return Picture("posterior", figure, data, caption)
 
@@ -207,7 +210,7 @@ def ladder(result: BoundsResult) -> Picture:
     if result.ladder is None:
         raise InputError("this result holds no ladder; fit it with this version of ivicl.")
     rungs = result.ladder.rungs
-    figure, axes = _axes(height=0.55 + 0.42 * len(rungs))
+    figure, axes = _axes(height=0.55 + 0.5 * len(rungs))
     for place, rung in enumerate(reversed(rungs)):
         own = rung.method == result.method
         colour = SECOND if rung.another_estimand else ACCENT if own else INK
@@ -218,17 +221,20 @@ def ladder(result: BoundsResult) -> Picture:
         if rung.estimate is not None and rung.lower <= rung.estimate <= rung.upper:
             axes.plot([rung.estimate], [place], "o", color=colour, markersize=4)
     axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
-    axes.set_yticks(range(len(rungs)), [rung.label for rung in reversed(rungs)])
+    axes.set_yticks(range(len(rungs)), [f"{rung.label}\n{rung.level}" for rung in reversed(rungs)])
     axes.set_ylim(-0.6, len(rungs) - 0.4)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"Effect ({'difference of probabilities' if result.binary else 'units of the outcome'})")
+    axes.set_xlabel(f"Effect ({estimand(AVERAGE).unit(result.binary)})")
     saved = result.ladder.to_dict()
     data = {name: [rung[name] for rung in saved] for name in saved[0]}
-    caption = (
-        "What each assumption buys. The classical bounds are formulas applied to the sample and make no allowance for "
-        "sampling error. LATE, dashed, is the effect among compliers: another estimand."
-    )
+    caption = "What each assumption buys."
+    if any(not rung.sampling_error for rung in rungs):
+        caption += " Estimated: a formula applied to the sample, without allowance for sampling error."
+    others = sorted({rung.estimand for rung in rungs if rung.another_estimand})
+    if others:
+        words = " and ".join(f"{name} is the {estimand(name).short}" for name in others)
+        caption += f" Dashed: another estimand; {words}."
     return Picture("ladder", figure, data, caption)
 
 

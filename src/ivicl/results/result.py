@@ -18,6 +18,7 @@ from ivicl.results import rows, saved, tables
 from ivicl.results.diagnostics.records import Diagnostics, Finding
 from ivicl.results.ladder import Ladder
 from ivicl.results.old_keys import Details
+from ivicl.results.wording import level
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class EstimandBounds(Record):
     """Without allowance for sampling error; equal to estimate_upper where the estimand is a number."""
     estimate_upper: float | None
     assumes: tuple[str, ...]
-    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
+    """As in `BoundsResult.assumptions`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +49,7 @@ class BoundsResult(Record):
         >>> round(res.lower, 4), round(res.upper, 4)
         (0.3913, 0.7792)
         >>> res
-        BoundsResult(ATE in [0.391, 0.779], estimated bounds, balke-pearl, n = 337, grade ok)
+        BoundsResult(ATE in [0.391, 0.779], estimated, balke-pearl, n = 337, grade ok)
     """
 
     lower: float
@@ -59,10 +60,12 @@ class BoundsResult(Record):
     method: str
     label: str
     """The method's name for readers."""
+    procedure: str
+    """How the method computes bounds, for a methods section: "The method is ..."."""
     interval_kind: IntervalKind
     """"credible", "confidence", or "estimate": no allowance for sampling error."""
     assumptions: tuple[str, ...]
-    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`."""
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences of the method's own."""
     n: int
     """People: the sum of the frequency weights."""
     n_rows: int
@@ -73,7 +76,7 @@ class BoundsResult(Record):
     adjusted: bool
     """The method used them."""
     estimand: str
-    """"ATE", or "LATE" for the effect among compliers."""
+    """What is bounded: "ATE", "LATE" for the effect among compliers, or a method's own."""
     outcome_range: tuple[float, float]
     binary: bool
     """The outcome takes two values: effects are differences of probabilities."""
@@ -107,6 +110,11 @@ class BoundsResult(Record):
     @property
     def width(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def level(self) -> str:
+        """What kind of interval it is, in a few words: "95 % credible for the set"."""
+        return level(self.interval_kind, self.alpha, self.covers)
 
     @property
     def grade(self) -> str:
@@ -176,7 +184,7 @@ class BoundsResult(Record):
 
     def __repr__(self) -> str:
         return (
-            f"BoundsResult({self.estimand} in {rounded_interval(self.lower, self.upper)}, {tables.level(self)}, "
+            f"BoundsResult({self.estimand} in {rounded_interval(self.lower, self.upper)}, {self.level}, "
             f"{self.method}, n = {self.n:,}, grade {self.grade})"
         )
 

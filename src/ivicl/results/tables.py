@@ -5,46 +5,29 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from ivicl.methods.estimands import estimand
+from ivicl.results.wording import interval, number
+
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
 WIDTH = 88
 
-ESTIMANDS = {
-    "ATE": "average treatment effect (ATE)",
-    "LATE": "average effect among compliers (LATE), not the ATE",
-}
-
-
-def number(value: float) -> str:
-    """Four decimals for effects of ordinary size; four significant digits for the very large and the very small."""
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.4f}"
-    return f"{value:.4g}"
-
-
-def interval(lower: float, upper: float) -> str:
-    return f"[{number(lower)}, {number(upper)}]"
-
-
-def level(result: BoundsResult) -> str:
-    """What kind of interval it is, in a few words."""
-    if result.interval_kind == "estimate":
-        return "estimated bounds"
-    what = " for the set" if result.covers == "set" else ""
-    return f"{100 * (1 - result.alpha):g} % {result.interval_kind}{what}"
-
 
 def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     """The lines of the summary: a name and a value."""
-    unit = "difference of probabilities" if result.binary else "units of the outcome"
+    asked = estimand(result.estimand)
+    unit = asked.unit(result.binary)
     lines = [
-        ("Estimand", ESTIMANDS.get(result.estimand, result.estimand)),
-        ("Scale", f"{unit}; outcome between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}"),
+        ("Estimand", asked.title),
+        (
+            "Scale",
+            f"{unit}{'; ' if unit else ''}outcome between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}",
+        ),
         ("Method", result.method + (f" (model {result.model.name})" if result.model else "")),
         ("People", f"{result.n:,}" + (f" in {result.n_rows:,} rows" if result.n_rows != result.n else "")),
         ("Rows dropped", f"{result.n_dropped:,}"),
-        ("Covariates", ", ".join(result.covariates) or "none"),
+        ("Covariates", covariates(result)),
     ]
     stage, worst = result.diagnostics.first_stage, result.diagnostics.worst_inequality
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
@@ -53,7 +36,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     verdict = f"violated in the sample, p = {worst.p_value:.3g}" if worst.violated else "hold in the sample"
     lines.append(("IV inequalities", verdict))
     lines.append(
-        ("Interval", f"{interval(result.lower, result.upper)}  ({level(result)}, width {number(result.width)})")
+        ("Interval", f"{interval(result.lower, result.upper)}  ({result.level}, width {number(result.width)})")
     )
     lines += _estimate_lines(result)
     if result.posterior is not None:
@@ -77,6 +60,12 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     if cuts is not None:
         lines.append(("Thresholds", f"{cuts.problems}, {cuts.combine}; rounding slack {number(cuts.slack)}"))
     return lines
+
+
+def covariates(result: BoundsResult) -> str:
+    return (", ".join(result.covariates) or "none") + (
+        "" if result.adjusted or not result.covariates else " (not used)"
+    )
 
 
 def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:

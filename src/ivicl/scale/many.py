@@ -16,7 +16,8 @@ from ivicl.errors import InputError, IVICLError
 from ivicl.estimator import make_result
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.registry import resolve
-from ivicl.results.rows import blank_row, frame_of
+from ivicl.results.rows import COLUMNS, blank_row, frame_of
+from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
@@ -54,6 +55,9 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
     by = (by,) if isinstance(by, str) else tuple(by)
     if not by:
         raise InputError("by must name the column that tells the studies apart.")
+    for name in by:
+        if name in COLUMNS:
+            raise InputError(f"by names '{name}', which is a column of the result too: rename it in the table.")
     study_columns = {f"study (by) {i + 1}": name for i, name in enumerate(by)}
     roles.refuse_shared_columns(study_columns)
     columns = read_frame(df, roles.columns | study_columns)
@@ -131,12 +135,10 @@ def fit_studies(estimator: IVBounds, studies: Studies, chosen: Sequence[int]) ->
 
 def _row(method: Method, found: MethodBounds | IVICLError, data: IVData | None, request: Request) -> dict[str, Any]:
     """The study's row; what went wrong with it stands in its column `error`, and the others go on."""
-    reason: Exception
-    if isinstance(found, IVICLError) or data is None:
-        reason = found if isinstance(found, IVICLError) else InputError("there are no data.")
-    else:
+    reason = str(found)
+    if isinstance(found, MethodBounds) and data is not None:
         try:
             return make_result(method, found, data, request, ladder=False).row()
-        except (IVICLError, RuntimeError) as error:
-            reason = error
-    return blank_row() | {"method": method.name, "alpha": request.alpha, "error": str(reason)}
+        except Exception as error:
+            reason = f"the diagnostics failed: {type(error).__name__}: {error}"
+    return blank_row() | {"method": method.name, "alpha": request.alpha, "error": reason, "version": __version__}

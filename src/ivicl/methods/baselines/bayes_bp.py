@@ -11,7 +11,8 @@ METHOD = Method(
     load="ivicl.methods.baselines.parts.gp_methods:bounds_of_ends",
     interval="credible",
     summary="Gaussian-process posterior of the law, Balke-Pearl on each draw",
-    rests_on="The instrument is valid given the covariates; with a Gaussian-process prior on the law.",
+    procedure="the bounds of Balke and Pearl (1997) at draws of a Gaussian-process posterior of the law given the "
+    "covariates",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "gaussian-process"),
     covers=("set",),
     uses_covariates=True,

@@ -15,7 +15,8 @@ METHOD = Method(
     load="ivicl.methods.baselines.parts.plugin:bounds",
     interval="estimate",
     summary="Balke-Pearl at a classifier's estimate of the law given the covariates, averaged",
-    rests_on="The instrument is valid given the covariates.",
+    procedure="the bounds of Balke and Pearl (1997) at an estimate of the law given the covariates, averaged over "
+    "people",
     uses_covariates=True,
     options=NuisanceOptions,
     extra="baselines",

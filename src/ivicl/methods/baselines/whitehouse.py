@@ -44,7 +44,9 @@ METHOD = Method(
     load=bounds,
     interval="confidence",
     summary="softmax-smoothed one-step bounds, following Whitehouse et al. (2025)",
-    rests_on="The instrument is valid given the covariates; large samples.",
+    procedure="the softmax-smoothed one-step estimator of covariate-adjusted bounds, following Whitehouse et al. "
+    "(2025)",
+    assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "large-sample"),
     covers=("effect", "set"),
     uses_covariates=True,
     options=WhitehouseOptions,

@@ -96,12 +96,12 @@ def _both_arms(data: IVData) -> bool:
 
 METHOD = Method(
     name="balke-pearl",
-    label="Balke-Pearl, no covariates",
+    label="Balke-Pearl",
     load=bounds,
     interval="estimate",
     summary="sharp bounds for binary outcomes, closed form; by thresholds for other outcomes; "
     '`within="covariates"` for strata',
-    rests_on="The instrument is independent of everybody's type, and acts through the treatment alone.",
+    procedure="the closed-form bounds of Balke and Pearl (1997)",
     options=BalkePearlOptions,
     rung=2,
     colour="#648fff",

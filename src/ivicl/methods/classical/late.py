@@ -80,10 +80,9 @@ METHOD = Method(
     load=bounds,
     interval="confidence",
     summary="Wald's ratio with Anderson and Rubin's interval: the effect among compliers",
-    rests_on="The same, and the instrument moves nobody against its direction. Another estimand: the compliers' "
-    "effect.",
+    procedure="Wald's ratio, with the interval of Anderson and Rubin (1949)",
     estimands=("LATE",),
-    assumptions=("exchangeable", "exclusion", "no-interference", "no-defiers"),
+    assumptions=("exchangeable", "exclusion", "no-interference", "no-defiers", "large-sample"),
     covers=("effect",),
     rung=3,
     colour="#5c940d",

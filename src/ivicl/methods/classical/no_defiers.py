@@ -61,7 +61,7 @@ METHOD = Method(
     load=bounds,
     interval="estimate",
     summary="bounds of the ATE if nobody does the opposite of the assignment",
-    rests_on="The instrument is valid, and moves nobody against its direction.",
+    procedure="the closed-form bounds of the average effect in the absence of defiers",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "no-defiers"),
     colour="#e67700",
 )

@@ -82,6 +82,7 @@ METHOD = Method(
     load=bounds,
     interval="estimate",
     summary="sharp bounds for outcomes on K levels",
+    procedure="the sharp bounds for an outcome on finitely many levels, in closed form",
     options=SharpOptions,
     colour="#087f5b",
 )

@@ -188,8 +188,7 @@ METHOD = Method(
     interval="credible",
     summary="the default: one forward pass of a pretrained network, with covariates; judged by `exact` where there are "
     "none",
-    rests_on="The instrument is valid, given the covariates if there are any; with a prior, and allowing for sampling "
-    "error.",
+    procedure="a pretrained in-context network that was trained on simulated instrumental-variable studies",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
     covers=("set", "effect"),
     uses_covariates=True,

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from ivicl._shared.numbers import rounded_interval
 from ivicl.errors import InputError
+from ivicl.methods.estimands import estimand
 from ivicl.results.report.words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
 
 if TYPE_CHECKING:
+    from ivicl.results.ladder import Rung
     from ivicl.results.result import BoundsResult
 
 
@@ -38,6 +40,7 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
     heading = title or (
         f"Bounds on the effect of {treatment} on {outcome}" if result.codings else "Bounds on an average effect"
     )
+    figures = _Figures(result)
     return template.substitute(
         title=escape(heading),
         question=escape(question or question_sentence(result)),
@@ -46,13 +49,13 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
         width=_width(result),
         data=_table(data_rows(result)),
         notes=_list("What was done to the data", result.notes),
-        compliance=_figure(result, "compliance", 1),
+        compliance=figures.draw("compliance"),
         assumptions=_assumptions(result),
         diagnostics=_diagnostics(result),
-        posterior=_figure(result, "posterior", 2) if result.posterior is not None else "",
-        ladder=_figure(result, "ladder", 3) if result.ladder is not None else "",
+        posterior=figures.draw("posterior") if result.posterior is not None else "",
+        ladder=figures.draw("ladder") if result.ladder is not None else "",
         ladder_table=_ladder_table(result),
-        levels=_figure(result, "levels", 4) if result.is_credible else "",
+        levels=figures.draw("levels") if result.is_credible else "",
         warnings=_list("Warnings", result.warnings),
         methods=escape(methods_paragraph(result)),
         citation=escape(citation(result)),
@@ -72,7 +75,8 @@ def _column(result: BoundsResult, role: str, default: str) -> str:
 
 
 def _key_figures(result: BoundsResult) -> str:
-    figures = [("Interval", rounded_interval(result.lower, result.upper)), ("People", f"{result.n:,}")]
+    name = "Estimated bounds" if result.interval_kind == "estimate" else f"Interval, {result.level}"
+    figures = [(name, rounded_interval(result.lower, result.upper)), ("People", f"{result.n:,}")]
     figures.append(("First stage", f"{100 * result.diagnostics.first_stage.difference:.1f} points"))
     figures.append(("Design", "no objection" if result.grade == "ok" else result.grade))
     cells = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures)
@@ -96,13 +100,22 @@ def _list(heading: str, sentences: tuple[str, ...]) -> str:
     return f"<h3>{escape(heading)}</h3><ul>{items}</ul>"
 
 
-def _figure(result: BoundsResult, kind: str, number: int) -> str:
-    picture = result.plot(kind)
-    # Several SVGs in one page share one space of ids: make each figure's own.
-    svg = picture.svg().replace('id="', f'id="f{number}-').replace("url(#", f"url(#f{number}-")
-    svg = svg.replace('xlink:href="#', f'xlink:href="#f{number}-')
-    alt = escape(picture.caption)
-    return f'<figure role="img" aria-label="{alt}">{svg}<figcaption><b>Figure {number}.</b> {alt}</figcaption></figure>'
+class _Figures:
+    """The pictures of one page, numbered as they come."""
+
+    def __init__(self, result: BoundsResult) -> None:
+        self.result, self.number = result, 0
+
+    def draw(self, kind: str) -> str:
+        picture = self.result.plot(kind)
+        self.number += 1
+        # Several SVGs in one page share one space of ids: make each figure's own.
+        own = f"f{self.number}-"
+        svg = picture.svg().replace('id="', f'id="{own}').replace("url(#", f"url(#{own}")
+        svg = svg.replace('xlink:href="#', f'xlink:href="#{own}')
+        alt = escape(picture.caption)
+        caption = f"<figcaption><b>Figure {self.number}.</b> {alt}</figcaption>"
+        return f'<figure role="img" aria-label="{alt}">{svg}{caption}</figure>'
 
 
 def _assumptions(result: BoundsResult) -> str:
@@ -128,12 +141,18 @@ def _ladder_table(result: BoundsResult) -> str:
         return ""
     rows = "".join(
         f"<tr{' class=own' if rung.method == result.method else ''}><th>{escape(rung.label)}</th>"
-        f"<td>{escape(rung.assumption)}</td>"
+        f"<td>{escape(_assumed(rung))}</td><td>{escape(rung.level)}</td>"
         f"<td class=number>{escape(rounded_interval(rung.lower, rung.upper))}</td></tr>"
         for rung in result.ladder
     )
-    head = "<tr><th></th><th>What it assumes</th><th>Interval</th></tr>"
+    head = "<tr><th></th><th>What it assumes</th><th>Kind</th><th class=number>Interval</th></tr>"
     return f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _assumed(rung: Rung) -> str:
+    if not rung.another_estimand:
+        return rung.assumption
+    return f"{rung.assumption} Another estimand: the {estimand(rung.estimand).short}."
 
 
 def _stamp(result: BoundsResult) -> str:

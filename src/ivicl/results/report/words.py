@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ivicl._shared.numbers import rounded, rounded_interval
-from ivicl.methods.assumptions import ASSUMPTIONS, denials
+from ivicl.methods.assumptions import ASSUMPTIONS, denials, in_reading_order, own_sentences, uses_instrument
+from ivicl.methods.estimands import estimand
 from ivicl.methods.outcomes import COMBINATIONS
-from ivicl.results.tables import level
+from ivicl.results.tables import covariates
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
-
-ESTIMAND = {
-    "ATE": "the average effect of the treatment on everybody in the data (the sample average treatment effect)",
-    "LATE": "the average effect of the treatment on compliers, those whom the instrument moves",
-}
 
 
 def name_of(result: BoundsResult, role: str) -> str:
@@ -24,26 +20,36 @@ def name_of(result: BoundsResult, role: str) -> str:
 
 def question_sentence(result: BoundsResult) -> str:
     treatment, outcome = name_of(result, "treatment"), name_of(result, "outcome")
+    question = estimand(result.estimand).question.format(treatment=treatment, outcome=outcome)
+    if result.diagnostics.compliance.kind == "perfect":
+        return f"{question} Everybody did as {name_of(result, 'instrument')} says."
     return (
-        f"By how much would the average of {outcome} differ if everybody had had {treatment} rather than nobody? "
-        f"People did not all do as {name_of(result, 'instrument')} says, and those who did may differ from those who "
-        "did not. So the treated and the untreated cannot simply be compared, and the data alone leave a range of "
-        "answers."
+        f"{question} People did not all do as {name_of(result, 'instrument')} says, and those who did may differ from "
+        "those who did not. So the treated and the untreated cannot simply be compared, and the data alone leave a "
+        "range of answers."
     )
 
 
 def answer_sentence(result: BoundsResult) -> str:
-    unit = "as a difference of probabilities" if result.binary else "in units of the outcome"
-    kind = level(result)
-    lead = f"The {'average effect' if result.estimand == 'ATE' else 'effect among compliers'} lies between "
-    lead += f"{rounded(result.lower, result.width)} and {rounded(result.upper, result.width)} ({unit}; {kind})."
-    if result.lower > 0:
-        verdict = " An effect of zero lies below the interval: the treatment raises the outcome on average."
-    elif result.upper < 0:
-        verdict = " An effect of zero lies above the interval: the treatment lowers the outcome on average."
-    else:
-        verdict = " An effect of zero lies inside the interval: these data and assumptions do not settle its sign."
-    return lead + verdict
+    asked = estimand(result.estimand)
+    unit = asked.unit(result.binary)
+    ends = f"{rounded(result.lower, result.width)} and {rounded(result.upper, result.width)}"
+    if result.interval_kind == "estimate":
+        lead = f"The bounds on the {asked.short} are estimated as {ends}{f' ({unit})' if unit else ''}. "
+        return lead + "They make no allowance for sampling error." + _place_of_zero(result, "bounds", "")
+    lead = f"The {asked.short} lies between {ends} ({f'{unit}; ' if unit else ''}{result.level})."
+    raises, lowers = (f": the treatment {verb} the outcome {asked.among}" for verb in ("raises", "lowers"))
+    return lead + _place_of_zero(result, "interval", raises if result.lower > (asked.none or 0.0) else lowers)
+
+
+def _place_of_zero(result: BoundsResult, what: str, verdict: str) -> str:
+    """Where no effect lies; the verdict is for intervals that leave it out, and allow for chance."""
+    none = estimand(result.estimand).none
+    if none is None:
+        return ""
+    if result.lower <= none <= result.upper:
+        return f" An effect of {none:g} lies inside the {what}: these data and assumptions do not settle its sign."
+    return f" An effect of {none:g} lies {'below' if result.lower > none else 'above'} the {what}{verdict}."
 
 
 def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
@@ -60,7 +66,7 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     stage = result.diagnostics.first_stage
     rows.append(("Arms", f"{stage.n_z0:,} with Z = 0, {stage.n_z1:,} with Z = 1"))
     rows.append(("Rows dropped", f"{result.n_dropped:,}"))
-    rows.append(("Covariates", ", ".join(result.covariates) or "none"))
+    rows.append(("Covariates", covariates(result)))
     return rows
 
 
@@ -69,37 +75,36 @@ def assumptions(result: BoundsResult) -> list[tuple[str, str, str]]:
     low, high = result.outcome_range
     given = " given the covariates" if result.adjusted else ""
     rows = []
-    for key in result.assumptions:
+    for key in in_reading_order(result.assumptions):
         known = ASSUMPTIONS.get(key)
-        if known is None:  # of a method from elsewhere: its own words
-            rows.append((key, key, ""))
+        if known is None:
+            rows.append((f"Of the method {result.label}", key, ""))
             continue
         failure = (
             "It holds by definition: the outcome is binary." if key == "bounded" and result.binary else known.failure
         )
         rows.append((known.title, known.meaning.format(given=given, low=low, high=high), failure))
     clauses = "; ".join(denials(result.assumptions))
-    return [*rows, ("Not assumed", f"{clauses[0].upper()}{clauses[1:]}.", "Nothing rests on it.")]
+    return [*rows, ("Not assumed", f"{clauses[0].upper()}{clauses[1:]}.", "Nothing rests on it.")] if clauses else rows
 
 
 def methods_paragraph(result: BoundsResult) -> str:
     """For the methods section of a paper."""
     stage = result.diagnostics.first_stage
-    text = (
-        f"We bounded {ESTIMAND.get(result.estimand, result.estimand)} with {name_of(result, 'instrument')} as an "
-        f"instrumental variable for {name_of(result, 'treatment')} (N = {result.n:,}; treated "
-        f"{100 * stage.treated_if_z1:.1f} % against {100 * stage.treated_if_z0:.1f} %). "
-    )
-    if result.model:
-        text += (
-            f"Bounds are {_quantiles(result)}, computed by a pretrained "
-            f"in-context network (ivicl {result.version}, model {result.model.name}, sha256 "
-            f"{result.model.sha256[:12]}) that was trained on simulated instrumental-variable studies; "
-        )
+    text = f"We {'estimated bounds on' if result.interval_kind == 'estimate' else 'bounded'} "
+    text += f"{estimand(result.estimand).meaning} "
+    if uses_instrument(result.assumptions):
+        text += f"with {name_of(result, 'instrument')} as an instrumental variable for {name_of(result, 'treatment')}"
     else:
-        text += f"Bounds were computed with the method '{result.method}' of ivicl {result.version}; "
-    covariates = f"covariates were {', '.join(result.covariates)}" if result.adjusted else "no covariates were used"
-    text += f"{covariates}. The interval {rounded_interval(result.lower, result.upper)} is {_kind(result)}. "
+        text += f"without use of {name_of(result, 'instrument')}"
+    text += (
+        f" (N = {result.n:,}; treated {100 * stage.treated_if_z1:.1f} % with the instrument at 1, "
+        f"{100 * stage.treated_if_z0:.1f} % with it at 0). "
+    )
+    model = f", model {result.model.name}, sha256 {result.model.sha256[:12]}" if result.model else ""
+    text += f"The method is {result.procedure or result.label} (ivicl {result.version}, '{result.method}'{model}); "
+    text += f"covariates were {', '.join(result.covariates)}. " if result.adjusted else "no covariates were used. "
+    text += f"{_kind(result)} "
     cuts = result.thresholds
     if cuts is not None:
         text += (
@@ -108,28 +113,31 @@ def methods_paragraph(result: BoundsResult) -> str:
         )
         if cuts.slack:
             text += f"Rounding moves the effect by at most {rounded(cuts.slack, result.width)}. "
-    return text + _on_defiers(result)
+    return (text + _on_assumptions(result)).strip()
 
 
-def _on_defiers(result: BoundsResult) -> str:
-    if "no-defiers" in result.assumptions:
-        return (
-            "It was assumed that the instrument moves nobody against its direction (no defiers); nothing was assumed "
-            "on the homogeneity of effects."
-        )
-    return "No assumption was made on defiers or on the homogeneity of effects."
-
-
-def _quantiles(result: BoundsResult) -> str:
-    if result.covers == "set":
-        return (
-            f"the {50 * result.alpha:g} % quantile of the lower and the {100 - 50 * result.alpha:g} % quantile of the "
-            "upper end of the identified set, from their posterior distributions"
-        )
-    return "quantiles of the posterior distribution of the effect"
+def _on_assumptions(result: BoundsResult) -> str:
+    titles = [ASSUMPTIONS[key].title.lower() for key in in_reading_order(result.assumptions) if key in ASSUMPTIONS]
+    text = f"Assumptions: {', '.join(titles)}. " if titles else ""
+    text += "".join(f"{sentence} " for sentence in own_sentences(result.assumptions))
+    not_assumed = denials(result.assumptions)
+    if not_assumed:
+        *most, last = not_assumed
+        text += f"It was not assumed {', '.join(most)}{' or ' if most else ''}{last}."
+    return text
 
 
 def _kind(result: BoundsResult) -> str:
+    shown = rounded_interval(result.lower, result.upper)
     if result.interval_kind == "estimate":
-        return "the formula's value in the sample, without allowance for sampling error"
-    return f"a {100 * (1 - result.alpha):g} % {result.interval_kind} interval"
+        return f"The bounds {shown} are point estimates, without allowance for sampling error."
+    what = " for the identified set" if result.covers == "set" else " for the effect"
+    text = f"The interval {shown} is a {100 * (1 - result.alpha):g} % {result.interval_kind} interval{what}"
+    if not result.is_credible:
+        return f"{text}."
+    if result.covers == "effect":
+        return f"{text}, from the quantiles of the posterior distribution of the effect."
+    return (
+        f"{text}: from the {50 * result.alpha:g} % quantile of its lower end to the {100 - 50 * result.alpha:g} % "
+        "quantile of its upper end, by their posterior distributions."
+    )
