@@ -1,6 +1,6 @@
 """Muon in float32: updates of matrices, made orthogonal.
 
-torch.optim.Muon takes the same steps but orthogonalises in bf16. A processor without bf16 emulates it, at 26
+torch.optim.Muon takes the same steps but orthogonalises in bf16. A processor without bf16 emulates it, at 16
 times the time (`records/2026-11-16-library-optimisers`).
 """
 
