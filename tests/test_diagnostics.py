@@ -146,3 +146,19 @@ def test_the_ladder_stands_in_every_result():
     assert "What each assumption buys" in res.summary()
     other = IVBounds(method="sharp").fit_counts(table)
     assert [rung.method for rung in other.ladder][-2:] == ["sharp", "late"]
+
+
+def test_what_to_do_stands_apart_from_what_was_found_and_readers_see_both(tmp_path):
+    frame = made_up(1000, amounts=True)
+    frame["y"][0] = 1000.0
+    lowered = frame | {"z": 1 - frame["z"], "x0": frame["x0"] + 3 * (1 - frame["z"])}
+    res = IVBounds(method="manski").fit(lowered, covariates=["x0"], **ROLES)
+    found = {finding.name: finding for finding in res.findings if finding.remedy}
+    assert set(found) == {"compliance", "balance", "outcome"}
+    assert found["compliance"].remedy == "If that surprises you, check which value means 1."
+    assert "outcome_range" in found["outcome"].remedy and "outcome_range" not in found["outcome"].sentence
+    for finding in found.values():
+        assert finding.sentence.endswith(".") and finding.remedy.endswith(".")
+        assert finding.text in res.row()["findings"]
+        assert finding.remedy in " ".join(res.summary().split())
+        assert finding.remedy in res.report(tmp_path / "r.html").read_text("utf-8")

@@ -6,7 +6,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from ivicl.errors import InputError
@@ -28,13 +28,20 @@ def declared_in(package: str, name: str) -> Iterator[Any]:
 def from_entry_points(group: str, kind: type[Kind]) -> Iterator[Kind]:
     """What installed packages declare under an entry point group; anything but a `kind` is an InputError."""
     for point in entry_points(group=group):
-        found = point.load()
+        try:
+            found = point.load()
+        except Exception as error:
+            raise InputError(_broken(point, f"cannot be loaded ({type(error).__name__}: {error})")) from error
         if not isinstance(found, kind):
-            raise InputError(
-                f"the entry point '{point.name}' of {group} must name a {kind.__name__}, but names "
-                f"{type(found).__name__}; the package that brings it must be mended or uninstalled."
-            )
+            raise InputError(_broken(point, f"must name a {kind.__name__}, but names {type(found).__name__}"))
         yield found
+
+
+def _broken(point: EntryPoint, trouble: str) -> str:
+    return (
+        f"the entry point '{point.name}' of {point.group} {trouble}; the package that brings it must be mended or "
+        "uninstalled."
+    )
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:

@@ -76,8 +76,8 @@ def _compliance_finding(found: Compliance, stage: FirstStage) -> Finding:
         who = "nobody" if found.people[arm][1] == 0 else "everybody"
         return Finding("compliance", "ok", f"One-sided non-compliance: {who} with Z = {arm} is treated.")
     if stage.difference < 0:
-        sentence = "The instrument lowers the treatment: if that surprises you, check which value means 1."
-        return Finding("compliance", "look", sentence)
+        remedy = "If that surprises you, check which value means 1."
+        return Finding("compliance", "look", "The instrument lowers the treatment.", remedy)
     sentence = f"Two-sided non-compliance: {treated_0:,} treated with Z = 0, {untreated_1:,} untreated with Z = 1."
     return Finding("compliance", "ok", sentence)
 
@@ -89,10 +89,8 @@ def _inequality_finding(inequalities: tuple[Inequality, ...]) -> Finding:
         return Finding(name, "ok", "The sample does not contradict the instrument: all four inequalities hold.")
     what = f"{worst.name()} fails by {worst.excess:.3f} in the sample (one-sided p = {worst.p_value:.2g})"
     if worst.p_value < VIOLATED_P / len(inequalities):
-        sentence = (
-            f"{what}: more than chance explains. The instrument is not valid, or the data are not coded as you think."
-        )
-        return Finding(name, "stop", sentence)
+        remedy = "Check how the data are coded; if it is as you think, the instrument is not valid."
+        return Finding(name, "stop", f"{what}: more than chance explains.", remedy)
     return Finding(name, "look", f"{what}: chance can explain it, but a valid instrument never implies it.")
 
 
@@ -115,11 +113,11 @@ def _balance_finding(found: Balance | None) -> list[Finding]:
     size, column = found.largest, found.largest_column
     what = f"the largest difference between the arms is {size:.2f} standard deviations, in '{column}'"
     if size > 0.25 or (size > 0.1 and found.p_value < 0.001):
-        sentence = (
-            f"The arms differ in their covariates ({what}): if assignment was meant to be random, find out why; "
-            "if not, the bounds rely on the covariates to explain it."
+        remedy = (
+            "If assignment was meant to be random, find out why; if not, the bounds rely on the covariates to explain "
+            "it."
         )
-        return [Finding("balance", "look", sentence)]
+        return [Finding("balance", "look", f"The arms differ in their covariates: {what}.", remedy)]
     return [Finding("balance", "ok", f"The arms are alike in their covariates: {what}.")]
 
 
@@ -137,8 +135,8 @@ def _sample_finding(sample: Sample, stage: FirstStage) -> Finding:
         return Finding(name, "look", sentence)
     rows = sample.n_rows + sample.n_dropped
     if sample.n_dropped > 0.1 * rows:
-        sentence = f"{sample.n_dropped:,} of {rows:,} rows were dropped: are those with missing values like the others?"
-        return Finding(name, "look", sentence)
+        sentence = f"{sample.n_dropped:,} of {rows:,} rows were dropped."
+        return Finding(name, "look", sentence, "Find out whether those with missing values are like the others.")
     covariates = f"{d} covariate{'' if d == 1 else 's'}" if d else "no covariates"
     return Finding(name, "ok", f"{n:,} people and {covariates}: within the network's training range.")
 
@@ -156,11 +154,9 @@ def _outcome_finding(found: OutcomeRange, binary: bool) -> Finding:
         f"the possible range is {low:g} to {high:g}"
     )
     if share < 0.5:
-        sentence = (
-            f"{what}: bounds grow with the range, so that a few extreme values make most of the width. "
-            "If less is possible, give outcome_range, or bound the effect on a capped outcome."
-        )
-        return Finding("outcome", "look", sentence)
+        sentence = f"{what}: bounds grow with the range, so that a few extreme values make most of the width."
+        remedy = "If less is possible, give outcome_range, or bound the effect on a capped outcome."
+        return Finding("outcome", "look", sentence, remedy)
     return Finding("outcome", "ok", f"{what}.")
 
 
