@@ -103,6 +103,20 @@ def test_codings_and_range_are_those_of_the_whole_table(stand_in):
     assert two_amounts["width"] > 2, "the range is the whole table's, not that of a 0/1 outcome"
 
 
+def test_the_outcome_is_read_once_for_all_studies(stand_in):
+    """No study may guess by itself: two of three words are not a binary outcome, nor is text a number in some only."""
+    frame = studies([80, 80])
+    three = frame.with_columns(
+        y=pl.when(pl.col("study") == "s0").then(pl.lit("never")).otherwise(pl.lit("often")),
+    ).with_columns(y=pl.when(pl.int_range(160) % 3 == 0).then(pl.lit("seldom")).otherwise("y"))
+    with pytest.raises(InputError, match="outcome 'y' must be numbers or two values, but has 3"):
+        IVBounds().fit_many(three, by="study", **ROLES)
+    as_text = frame.with_columns(y=pl.col("y").cast(pl.Float64).cast(pl.String), t=pl.col("t").cast(pl.String))
+    expected = IVBounds().fit_many(frame, by="study", **ROLES)
+    assert IVBounds().fit_many(as_text, by="study", **ROLES).equals(expected)
+    assert IVBounds().fit_many(as_text, by="study", outcome_range=(0, 1), **ROLES).equals(expected)
+
+
 def test_several_columns_may_name_a_study_and_missing_names_are_a_study_too(stand_in):
     frame = studies([40, 40]).with_columns(week=pl.Series([1, 2, None, 1] * 20))
     many = IVBounds().fit_many(frame, by=["study", "week"], **ROLES)

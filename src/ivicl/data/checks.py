@@ -1,12 +1,10 @@
-"""From columns by role to numbers: weights checked, rows with missing values dropped, the outcome and its range."""
+"""Weights checked, and rows with missing values dropped."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ivicl.data.encoding import Coding, Column, encode_binary, numbers_from_text, show_values, tidy_number
+from ivicl.data.encoding import Column, show_values
 from ivicl.errors import InputError
 
 
@@ -58,46 +56,3 @@ def rows_to_keep(
             if gone:
                 raise InputError(f"covariate '{column.name}' is missing in {gone} rows, and missing='raise' was asked.")
     return keep
-
-
-def encode_outcome(
-    column: Column, outcome_range: tuple[float, float] | None, one: Any
-) -> tuple[np.ndarray, tuple[float, float], bool, Coding]:
-    """Two values become a binary outcome, unless the user gave another range: then they are amounts like any other."""
-    if one is None:
-        column = numbers_from_text(column)
-    levels = column.levels()
-    if outcome_range is None:
-        if len(levels) <= 2 and (len(levels) == 2 or one is not None or column.kind == "text" or levels[0] in (0, 1)):
-            coded, coding = encode_binary(column, "outcome", one)
-            return coded, (0.0, 1.0), True, coding
-        if column.kind == "text":
-            raise InputError(
-                f"outcome '{column.name}' must be numbers or two values, but has {len(levels)}: {show_values(levels)}."
-            )
-        if len(levels) == 1:
-            raise InputError(f"outcome '{column.name}' is always {levels[0]}, so its possible range must be given.")
-        return column.values, (float(levels[0]), float(levels[-1])), False, Coding(column.name)
-    low, high = _checked_range(outcome_range)
-    if column.kind == "text":
-        raise InputError(f"outcome '{column.name}' is text ({show_values(levels, 3)}), so it cannot have a range.")
-    outside = column.values[(column.values < low) | (column.values > high)]
-    if len(outside):
-        raise InputError(
-            f"outcome '{column.name}' must lie between {tidy_number(low)} and {tidy_number(high)}, "
-            f"but {len(outside)} values do not, such as {tidy_number(outside[0])}."
-        )
-    if (low, high) == (0.0, 1.0) and set(levels) <= {0, 1}:
-        coded, coding = encode_binary(column, "outcome", one)
-        return coded, (low, high), True, coding
-    return column.values, (low, high), False, Coding(column.name)
-
-
-def _checked_range(outcome_range: tuple[float, float]) -> tuple[float, float]:
-    try:
-        low, high = (float(v) for v in outcome_range)
-    except (TypeError, ValueError):
-        raise InputError(f"outcome_range must be two numbers, but is {outcome_range!r}.") from None
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise InputError(f"outcome_range must be a smaller and a larger finite number, but is ({low:g}, {high:g}).")
-    return low, high

@@ -8,8 +8,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ivicl.data.checks import checked_weights, encode_outcome, rows_to_keep
+from ivicl.data.checks import checked_weights, rows_to_keep
 from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate
+from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles
 from ivicl.errors import InputError
@@ -211,7 +212,8 @@ def _build(
     codings: dict[str, Coding] = {}
     z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
     t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
-    y_coded, y_range, binary, codings["outcome"] = encode_outcome(y, outcome_range, ones.get(y.name))
+    outcome = read_outcome(y, outcome_range, ones.get(y.name))
+    codings["outcome"] = outcome.coding
     notes += [
         f"{role} '{c.column}': {c.one!r} is 1, {c.zero!r} is 0"
         for role, c in codings.items()
@@ -221,4 +223,4 @@ def _build(
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
     report = DataReport(int(weights.sum()), len(weights), int(len(keep) - keep.sum()), codings, notes)
     names = tuple(name for name, _ in encoded)
-    return IVData(matrix, z_coded, t_coded, y_coded, weights, names, y_range, binary, report)
+    return IVData(matrix, z_coded, t_coded, outcome.values, weights, names, outcome.range, outcome.binary, report)

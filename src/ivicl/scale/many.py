@@ -11,6 +11,7 @@ import numpy as np
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
 from ivicl.data.encoding import Column, numbers_from_text
+from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.errors import InputError, IVICLError
 from ivicl.estimator import make_result
@@ -64,16 +65,33 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
     keys, rows = _groups([columns.pop(name) for name in by])
     if not keys:
         raise InputError("the table has no rows.")
-    ones, outcome_range = dict(roles.ones or {}), roles.outcome_range
+    ones = dict(roles.ones or {})
     for name in (roles.outcome, roles.treatment, roles.instrument):
-        column = numbers_from_text(columns[name]) if name not in ones else columns[name]
-        levels = column.levels()
-        if len(levels) == 2 and not (name == roles.outcome and outcome_range is not None):
+        columns[name] = columns[name] if name in ones else numbers_from_text(columns[name])
+    for name in (roles.treatment, roles.instrument):
+        levels = columns[name].levels()
+        if len(levels) == 2:
             ones.setdefault(name, levels[1])
-        elif name == roles.outcome and outcome_range is None and column.kind != "text" and len(levels) > 2:
-            outcome_range = (float(levels[0]), float(levels[-1]))
+    outcome_range = _settle_outcome(columns, roles, ones)
     arrays = {name: _array(column) for name, column in columns.items()}
     return Studies(by, keys, rows, arrays, replace(roles, ones=ones, outcome_range=outcome_range))
+
+
+def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, Any]) -> tuple[float, float] | None:
+    """Read the outcome once, for all: which value is 1, or numbers in the place of the column, and their range."""
+    column = columns[roles.outcome]
+    present = ~column.missing
+    if not present.any():
+        return roles.outcome_range
+    whole = read_outcome(column.take(present), roles.outcome_range, ones.get(roles.outcome))
+    if not whole.binary:
+        values = np.zeros(len(column))
+        values[present] = whole.values
+        columns[roles.outcome] = Column(column.name, values, column.missing, "number")
+        return whole.range
+    if roles.outcome_range is None:
+        ones.setdefault(roles.outcome, whole.coding.one)
+    return roles.outcome_range
 
 
 def _array(column: Column) -> np.ndarray:

@@ -1,0 +1,93 @@
+"""Outcomes: from a column to numbers in a known range. Each kind is one reader; the first that knows a column reads it.
+
+A new kind is a reader here, in READERS before those that would take its columns for something else. Methods, results
+and many studies need not be told: what they see is numbers in a range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ivicl.data.encoding import Coding, Column, encode_binary, numbers_from_text, show_values, tidy_number
+from ivicl.errors import InputError
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the outcome's column."""
+
+    values: np.ndarray
+    range: Range
+    """Smallest and largest possible value."""
+    binary: bool
+    """Values are 0 and 1, and effects are differences of probabilities."""
+    coding: Coding
+
+
+def two_values(column: Column, levels: list[Any], asked: Range | None, one: Any) -> Outcome | None:
+    """A binary outcome, unless the user gave another range: then two values are amounts like any other."""
+    if asked is not None:
+        known = asked == (0.0, 1.0) and set(levels) <= {0, 1}
+    else:
+        known = len(levels) == 2 or (
+            len(levels) == 1 and (one is not None or column.kind == "text" or levels[0] in (0, 1))
+        )
+    if not known:
+        return None
+    coded, coding = encode_binary(column, "outcome", one)
+    return Outcome(coded, (0.0, 1.0), True, coding)
+
+
+def amounts(column: Column, levels: list[Any], asked: Range | None, one: Any) -> Outcome | None:
+    """Numbers, between those seen unless the user says what is possible."""
+    if column.kind == "text":
+        if asked is not None:
+            raise InputError(f"outcome '{column.name}' is text ({show_values(levels, 3)}), so it cannot have a range.")
+        return None
+    if asked is None and len(levels) == 1:
+        raise InputError(f"outcome '{column.name}' is always {levels[0]}, so its possible range must be given.")
+    low, high = asked or (float(levels[0]), float(levels[-1]))
+    outside = column.values[(column.values < low) | (column.values > high)]
+    if len(outside):
+        raise InputError(
+            f"outcome '{column.name}' must lie between {tidy_number(low)} and {tidy_number(high)}, "
+            f"but {len(outside)} values do not, such as {tidy_number(outside[0])}."
+        )
+    return Outcome(column.values, (low, high), False, Coding(column.name))
+
+
+Reader = Callable[[Column, list[Any], Range | None, Any], Outcome | None]
+"""From a column without missing values, its levels, the range and the value of one that the user gave: None if it is
+of another kind."""
+READERS: tuple[Reader, ...] = (two_values, amounts)
+
+
+def read_outcome(column: Column, outcome_range: Range | None, one: Any) -> Outcome:
+    """The outcome, by the first reader that knows such a column."""
+    asked = None if outcome_range is None else _checked_range(outcome_range)
+    if one is None:
+        column = numbers_from_text(column)
+    levels = column.levels()
+    for reader in READERS:
+        found = reader(column, levels, asked, one)
+        if found is not None:
+            return found
+    raise InputError(
+        f"outcome '{column.name}' must be numbers or two values, but has {len(levels)}: {show_values(levels)}."
+    )
+
+
+def _checked_range(outcome_range: Range) -> Range:
+    try:
+        low, high = (float(v) for v in outcome_range)
+    except (TypeError, ValueError):
+        raise InputError(f"outcome_range must be two numbers, but is {outcome_range!r}.") from None
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise InputError(f"outcome_range must be a smaller and a larger finite number, but is ({low:g}, {high:g}).")
+    return low, high
