@@ -9,6 +9,8 @@ import pytest
 
 from every_method import QUICK, ROLES, small_table
 from ivicl import IVBounds
+from ivicl.methods import Method, MethodBounds
+from ivicl.methods.assumptions import ASSUMPTIONS, denials
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.registry import shipped
 from stand_in import StandIn
@@ -138,3 +140,21 @@ def test_perfect_compliance_is_not_described_as_imperfect(tmp_path):
     report = words(perfect, tmp_path / "r.html")
     assert "did not all do as" not in report
     assert "Everybody did as the instrument says." in report
+
+
+def test_what_follows_from_an_assumption_is_not_denied():
+    told = denials(("exchangeable", "exclusion", "no-interference", "equal-effects"))
+    assert told == ["that there are no defiers"]
+    assert "that mean potential outcomes are equal in both arms of the instrument" in denials(("bounded",))
+    assert all(key in ASSUMPTIONS for assumption in ASSUMPTIONS.values() for key in assumption.implies)
+
+
+def test_another_estimand_stands_last_and_is_named():
+    ratio = Method("ratio", "Ratio", lambda d, r: MethodBounds(0.5, 2.0, estimand="risk ratio"), "estimate", "")
+    result = IVBounds(ratio).fit(small_table(), **ROLES)
+    assert [rung.method for rung in result.ladder] == ["manski", "manski-iv", "balke-pearl", "late", "ratio"]
+    assert result.ladder.lines()[-1].endswith("[0.5000, 2.0000]   estimated, of the risk ratio")
+    assert result.ladder.lines()[-2].endswith("95 % confidence, of the LATE")
+    assert result.plot("ladder").caption.endswith(
+        "Dashed: another estimand (LATE, the effect among compliers; risk ratio)."
+    )

@@ -21,6 +21,8 @@ class Assumption:
     """A phrase for the ladder; empty for what every method needs."""
     denial: str = ""
     """How a reader is told that it is not assumed: "that ..."; empty where nobody would expect it."""
+    implies: tuple[str, ...] = ()
+    """Keys of what follows from it, which is then assumed too."""
     instrument: bool = False
     """It is about the instrument: a method without any of these makes no use of it."""
 
@@ -32,6 +34,7 @@ ASSUMPTIONS = {
         "Assignment that could be foreseen or chosen; a common cause of instrument and outcome that is not among "
         "the covariates; people lost from one arm more than from the other.",
         clause="an instrument as good as randomised{given}",
+        implies=("mean-independent",),
         denial="that the instrument is independent of how each person would act and fare",
         instrument=True,
     ),
@@ -40,6 +43,7 @@ ASSUMPTIONS = {
         "Each mean potential outcome is the same in both arms of the instrument{given}.",
         "Assignment that could be foreseen or chosen; people lost from one arm more than from the other.",
         clause="equal mean potential outcomes in both arms of the instrument{given}",
+        denial="that mean potential outcomes are equal in both arms of the instrument",
         instrument=True,
     ),
     "exclusion": Assumption(
@@ -74,6 +78,7 @@ ASSUMPTIONS = {
         "The treatment does the same to everybody{given}.",
         "People whom it helps more than others, in ways that go with who takes it.",
         clause="equal effects{given}",
+        implies=("compliers-alike",),
         denial="that effects are equal",
     ),
     "compliers-alike": Assumption(
@@ -138,4 +143,5 @@ def denials(assumed: Sequence[str]) -> list[str]:
     """
     if own_sentences(assumed) or not assumed:
         return []
-    return [a.denial for key, a in ASSUMPTIONS.items() if a.denial and key not in assumed]
+    held = {*assumed, *(implied for key in assumed for implied in ASSUMPTIONS[key].implies)}
+    return [a.denial for key, a in ASSUMPTIONS.items() if a.denial and key not in held]

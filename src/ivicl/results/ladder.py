@@ -56,7 +56,8 @@ class Rung(Record):
     def level(self) -> str:
         """What kind of interval it is, in a few words."""
         words = level(self.interval, self.alpha, self.covers)
-        return f"{words}, given the covariates" if self.adjusted else words
+        words += ", given the covariates" if self.adjusted else ""
+        return f"{words}, of the {self.estimand}" if self.another_estimand else words
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"sampling_error": self.sampling_error, "estimate": self.estimate}
@@ -108,8 +109,8 @@ def climb(data: IVData, method: Method, found: MethodBounds, request: Request) -
     done = [own if m.name == method.name else _classical(m, data, request) for m in rungs]
     if all(rung.method != method.name for rung in done):
         # After what answers the same question and assumes less; other estimands stand last.
-        place = next((i for i, rung in enumerate(done) if rung.another_estimand), len(done))
-        done.insert(place, own)
+        others = [i for i, rung in enumerate(done) if rung.another_estimand and not own.another_estimand]
+        done.insert(others[0] if others else len(done), own)
     return Ladder(tuple(done))
 
 

@@ -233,8 +233,8 @@ def ladder(result: BoundsResult) -> Picture:
         caption += " Estimated: a formula applied to the sample, without allowance for sampling error."
     others = sorted({rung.estimand for rung in rungs if rung.another_estimand})
     if others:
-        words = " and ".join(f"{name} is the {estimand(name).short}" for name in others)
-        caption += f" Dashed: another estimand; {words}."
+        words = "; ".join(name if (said := estimand(name).short) == name else f"{name}, the {said}" for name in others)
+        caption += f" Dashed: another estimand ({words})."
     return Picture("ladder", figure, data, caption)
 
 
