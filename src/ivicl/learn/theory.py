@@ -54,3 +54,34 @@ def sharp_ends(law: Tensor) -> tuple[Tensor, Tensor]:
     """The two ends of the identified set of the average effect, each of law's leading shape."""
     lower, upper = sharp_terms(law)
     return lower.amax(-1), upper.amin(-1)
+
+
+def _mean_terms(t: int, y: int) -> list[list[float]]:
+    """P(Y(t)=y) is at least each of four functions of the law: rows of coefficients in the order [z][t][y].
+
+    What is seen of it in either arm; and what is seen in arm 0, less the people of arm 1 with T=t and the other
+    outcome, plus the excess of one outcome among those with the other treatment in arm 0.
+    """
+    rows = np.zeros((4, 2, 2, 2))
+    rows[0, 1, t, y] = rows[1, 0, t, y] = 1
+    for row, other in ((2, 0), (3, 1)):
+        rows[row, 0, t, y], rows[row, 1, t, 1 - y] = 1, -1
+        rows[row, 0, 1 - t, other], rows[row, 1, 1 - t, other] = 1, -1
+    found: list[list[float]] = rows.reshape(4, 8).tolist()
+    return found
+
+
+MEAN_TERMS = [_mean_terms(t, y) for t, y in ((1, 1), (1, 0), (0, 1), (0, 0))]
+"""Terms behind the least E Y(1), the least 1 - E Y(1), the least E Y(0), the least 1 - E Y(0)."""
+
+
+def mean_terms(law: Tensor) -> Tensor:
+    """(...,2,2,2) soft laws to (...,4,4): the terms of each of MEAN_TERMS."""
+    flat = law.flatten(-3)
+    return (flat @ flat.new_tensor(MEAN_TERMS).flatten(0, 1).T).unflatten(-1, (4, 4))
+
+
+def mean_ends(law: Tensor) -> Tensor:
+    """(...,2,2,2) soft laws to (...,4): the least and the largest E Y(1), the least and the largest E Y(0)."""
+    most = mean_terms(law).amax(-1)
+    return torch.stack([most[..., 0], 1 - most[..., 1], most[..., 2], 1 - most[..., 3]], -1)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from ivicl.learn.prior.batches import CountBatch, TableBatch
+from ivicl.learn.prior.batches import ESTIMANDS, CountBatch, Form, TableBatch
 from ivicl.learn.prior.compressed import sample_compressed
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.counts import sample_counts
 from ivicl.learn.prior.randomness import generator_for
-from ivicl.learn.prior.sampler import sample_rows
+from ivicl.learn.prior.sampler import draw_form, sample_rows
 
 __all__ = [
+    "ESTIMANDS",
     "CountBatch",
+    "Form",
     "PriorConfig",
     "TableBatch",
+    "draw_form",
     "generator_for",
     "sample_compressed",
     "sample_counts",

@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+ESTIMANDS = ("ATE", "EY1", "EY0", "ATT", "ATU")
+"""Whose identified sets are labelled, in this order: lower end, upper end, lower end, ..."""
+
 
 @dataclass(frozen=True)
-class TableBatch:
+class Form:
+    """What kind of tables a batch holds."""
+
+    groups: int = 2
+    """Outcome classes."""
+    amounts: bool = False
+    """The outcome is an amount in [0, 1]; otherwise 0 or 1."""
+    no_defiers: bool = False
+    """Nobody moves against one direction, and the network is told so (not which)."""
+
+
+BINARY = Form()
+"""An outcome of 0 and 1, and nothing assumed of anybody."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is true of B tables."""
+
+    effect: Tensor
+    """(B,) the average effect."""
+    draws: Tensor
+    """(B, R) exact posterior draws of the effect."""
+    ends: Tensor
+    """(B, 10) lower and upper end of the identified set of each of ESTIMANDS."""
+    late: Tensor
+    """(B,) the effect among those whom the instrument moves; means something where nobody moves the other way."""
+
+    @property
+    def lower(self) -> Tensor:
+        """(B,) lower end of the effect's identified set."""
+        return self.ends[:, 0]
+
+    @property
+    def upper(self) -> Tensor:
+        """(B,) upper end."""
+        return self.ends[:, 1]
+
+
+@dataclass(frozen=True)
+class TableBatch(Labels):
     """Tables with (possibly weighted) rows and everything that is known about their laws."""
 
     x: Tensor
@@ -19,40 +63,42 @@ class TableBatch:
     t: Tensor
     """(B, N) treatment in {0, 1}."""
     y: Tensor
-    """(B, N) outcome in {0, 1}."""
+    """(B, N) outcome: 0 or 1, or the mean amount of the row's people."""
+    v: Tensor
+    """(B, N) variance of the amounts of the row's people; 0 for a row of one person."""
     w: Tensor
     """(B, N) frequency weights; 0 is padding."""
-    effect: Tensor
-    """(B,) the SATE."""
-    orbit: Tensor
-    """(B, 16) the SATE after each combination of the four pair swaps: exact posterior draws. Column 0 is `effect`."""
-    lower: Tensor
-    """(B,) lower end of the identified set: weighted mean over rows of the conditional bound."""
-    upper: Tensor
-    """(B,) upper end."""
     law: Tensor
-    """(B, N, 2, 2, 2) P(T=t, Y=y | Z=z, x), indexed [z][t][y]."""
+    """(B, N, 2, 2, 2) E[1-Y, Y; T=t | Z=z, x], indexed [z][t][y]: for an outcome of 0 and 1 its law."""
+    propensity: Tensor
+    """(B, N) P(Z=1 | x)."""
+    form: Form = BINARY
 
-    def to(self, device: torch.device | str) -> TableBatch:
+    @property
+    def orbit(self) -> Tensor:
+        """(B, 16) the effect after permutations of what nobody sees. Column 0 is `effect`."""
+        return self.draws
+
+    def to(self, device: torch.device | str) -> Self:
         """The same tables on another device."""
-        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+        return replace(self, **_moved(self, device))
 
 
 @dataclass(frozen=True)
-class CountBatch:
-    """Tables without covariates: eight counts each."""
+class CountBatch(Labels):
+    """Tables without covariates."""
 
     counts: Tensor
-    """(B, 2, 2, 2) float64 counts, indexed [z][t][y]."""
-    effect: Tensor
-    """(B,) the true effect."""
-    draws: Tensor
-    """(B, R) exact posterior draws of the effect."""
-    lower: Tensor
-    """(B,) lower end of the identified set."""
-    upper: Tensor
-    """(B,) upper end."""
+    """(B, 2, 2, 2) float64, indexed [z][t][y]: people, or the sums of 1-Y and of Y."""
+    spread: Tensor
+    """(B, 2, 2) variance of the outcome by [z][t], over m (1-m): 1 for an outcome of 0 and 1."""
+    form: Form = BINARY
 
-    def to(self, device: torch.device | str) -> CountBatch:
+    def to(self, device: torch.device | str) -> Self:
         """The same tables on another device."""
-        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+        return replace(self, **_moved(self, device))
+
+
+def _moved(batch: TableBatch | CountBatch, device: torch.device | str) -> dict[str, Any]:
+    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
+    return {name: value.to(device) for name, value in tensors.items() if isinstance(value, Tensor)}

@@ -1,21 +1,33 @@
-"""Tables with a few discrete covariates, as weighted rows: (cells of the covariates) x (eight cells of z, t, y).
+"""Tables with a few discrete covariates, as weighted rows: (cells of the covariates) x (cells of z, t and, if it is 0
+or 1, y). An amount's row has the number of its people, their mean amount and its variance.
 
 They stand for populations of any size. B tables, C covariate cells, D columns, N = 8 C rows at most.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from ivicl.learn.prior import designs
-from ivicl.learn.prior.batches import TableBatch
+from ivicl.learn.prior.batches import BINARY, Form, TableBatch
+from ivicl.learn.prior.classes import Classes
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.functions import standardise
 from ivicl.learn.prior.instrument import arm_probability
+from ivicl.learn.prior.labels import clip_to_sample
 from ivicl.learn.prior.randomness import coin, dirichlet, integers, log_uniform, multinomial_counts, normal, uniform
-from ivicl.learn.prior.sampler import Laws, label, laws_given_events, settle_strata
-from ivicl.learn.theory import law_of
+from ivicl.learn.prior.sampler import (
+    Laws,
+    classes_of,
+    label,
+    laws_given_events,
+    settle_strata,
+    without_binary_samples,
+)
+from ivicl.learn.prior.strata import strata_of
 
 ONE_HOT = 3
 """Levels of a factor that is coded as 0/1 columns."""
@@ -27,17 +39,18 @@ def sample_compressed(
     batch: int,
     n_rows_max: int = 256,
     n_covariates: int | None = None,
+    form: Form = BINARY,
 ) -> TableBatch:
     """Weighted tables; D is drawn from 1 to 4 for the whole batch unless given. Rows of weight 0 are padding."""
     g = generator
     cells = max(2, n_rows_max // 8)
     columns = int(integers((1,), g, 1, 4)) if n_covariates is None else n_covariates
     columns = min(columns, cells.bit_length() - 1)
-    laws = laws_given_events(config, g, batch, lambda event: _propose(config, g, event, cells, columns))
-    return _compress(laws, g)
+    laws = laws_given_events(config, g, batch, form, lambda event: _propose(config, g, event, cells, columns, form))
+    return _compress(config, laws, form, g)
 
 
-def _propose(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int, columns: int) -> Laws:
+def _propose(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int, columns: int, form: Form) -> Laws:
     """Laws on the cells, with the number of people in each."""
     batch = len(event)
     one_hot = coin((batch,), g, config.one_hot_share if columns >= ONE_HOT else 0.0)
@@ -49,10 +62,10 @@ def _propose(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int,
     count = multinomial_counts(people, crowd / crowd.sum(-1, keepdim=True), g)
     weight = (count / people[:, None]).float()
     x = standardise(_codes(g, digit, one_hot), weight)
-    logits = _logits(g, digit, levels, x)
+    logits = _logits(g, digit, levels, x, strata_of(form.groups).size)
     chance = _propensity(config, g, event, cells, weight)
     free = torch.zeros(batch, dtype=torch.bool, device=g.device)
-    return settle_strata(config, g, x, count, chance, logits, event, free)
+    return settle_strata(config, g, x, count, chance, logits, event, free, form)
 
 
 def _factors(g: torch.Generator, batch: int, cells: int, columns: int, one_hot: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,22 +102,22 @@ def _codes(g: torch.Generator, digit: Tensor, one_hot: Tensor) -> Tensor:
     return codes
 
 
-def _logits(g: torch.Generator, digit: Tensor, levels: Tensor, x: Tensor) -> Tensor:
-    """(B, C, 16) logits: linear in the codes, additive in the levels, or free in every cell of the relevant factors."""
+def _logits(g: torch.Generator, digit: Tensor, levels: Tensor, x: Tensor, size: int) -> Tensor:
+    """(B, C, S) logits: linear in the codes, additive in the levels, or free in every cell of the relevant factors."""
     batch, cells, columns = digit.shape
     relevant = coin((batch, 1, columns), g, torch.where(coin((batch, 1, 1), g, 0.5), 1.0, 0.5))
-    linear = (x * relevant) @ normal((batch, columns, 16), g)
+    linear = (x * relevant) @ normal((batch, columns, size), g)
     most = int(digit.max()) + 1
-    table = normal((batch, most * columns, 16), g)
+    table = normal((batch, most * columns, size), g)
     place = (digit + most * torch.arange(columns, device=digit.device))[..., None]
     additive = torch.zeros_like(linear)
     for d in range(columns):
-        part = table.gather(1, place[:, :, d].expand(batch, cells, 16))
+        part = table.gather(1, place[:, :, d].expand(batch, cells, size))
         additive = additive + part * relevant[:, :, d, None]
     radix = torch.where(relevant[:, 0], levels, 1)
     stride = torch.cat([torch.ones_like(radix[:, :1]), radix[:, :-1].cumprod(-1)], -1)
     cell = ((digit * relevant) * stride[:, None]).sum(-1).clamp(max=cells - 1)
-    saturated = normal((batch, cells, 16), g).gather(1, cell[..., None].expand(batch, cells, 16))
+    saturated = normal((batch, cells, size), g).gather(1, cell[..., None].expand(batch, cells, size))
     kind = integers((batch, 1, 1), g, 0, 2)
     return torch.where(kind == 0, linear, torch.where(kind == 1, additive, saturated))
 
@@ -120,22 +133,26 @@ def _propensity(config: PriorConfig, g: torch.Generator, event: Tensor, cells: i
     return chance.clamp(config.positivity, 1 - config.positivity)
 
 
-def _compress(laws: Laws, g: torch.Generator) -> TableBatch:
-    """Draw the eight counts of every cell, given the table's event, and lay them out as weighted rows."""
+def _compress(config: PriorConfig, laws: Laws, form: Form, g: torch.Generator) -> TableBatch:
+    """Draw what the people of every cell show, given the table's event, and lay it out as weighted rows."""
     batch, cells, _ = laws.x.shape
-    breaks = designs.BREAKS.to(laws.p)[laws.event]
+    strata = strata_of(form.groups)
+    breaks = designs.breaks(form.groups).to(laws.p)[laws.event]
     arms = torch.stack([1 - laws.propensity, laws.propensity], -1).double()
-    allowed = [law_of(laws.p.double() * (1 - breaks[:, None, z]))[..., z, :, :] for z in (0, 1)]
-    cell = torch.stack(allowed, 2) * arms[..., None, None]  # (B, C, 2, 2, 2)
-    w = multinomial_counts(laws.count, cell.flatten(2), g)
-    full = label(laws, laws.x, laws.propensity, laws.propensity, laws.propensity, laws.weight)
-    z, t, y = torch.cartesian_prod(*[torch.arange(2.0, device=w.device)] * 3).T
+    allowed = [strata.law_of(laws.p.double() * (1 - breaks[:, None, z]))[..., z, :, :] for z in (0, 1)]
+    cell = torch.stack(allowed, 2) * arms[..., None, None]  # (B, C, 2, 2, G)
+    classes = classes_of(config, g, batch, form)
+    if form.amounts:
+        classes, shown, w, y, v = _amounts(config, g, classes, laws, cell)
+    else:
+        w = multinomial_counts(laws.count, cell.flatten(2), g)
+        shown = torch.cartesian_prod(*[torch.arange(2.0, device=w.device)] * 3).T
+        y, v = shown[2].repeat(batch, cells), torch.zeros(batch, cells * 8, device=w.device)
+    per_cell = shown.shape[1]
+    full = label(laws, classes, form, g, laws.x, laws.propensity, laws.propensity, laws.propensity, laws.weight)
 
     def rows(values: Tensor) -> Tensor:
-        return values.repeat_interleave(8, 1)
-
-    def tiled(values: Tensor) -> Tensor:
-        return values.repeat(batch, cells)
+        return values.repeat_interleave(per_cell, 1)
 
     flat = w.flatten(1).float()
     used = int((flat > 0).sum(-1).max())
@@ -145,15 +162,33 @@ def _compress(laws: Laws, g: torch.Generator) -> TableBatch:
         index = keep.reshape(*keep.shape, *[1] * (values.dim() - 2)).expand(*keep.shape, *values.shape[2:])
         return values.gather(1, index)
 
-    return TableBatch(
+    table = replace(
+        full,
         x=pick(rows(laws.x)),
-        z=pick(tiled(z)),
-        t=pick(tiled(t)),
-        y=pick(tiled(y)),
+        z=pick(shown[0].repeat(batch, cells)),
+        t=pick(shown[1].repeat(batch, cells)),
+        y=pick(y),
+        v=pick(v),
         w=pick(flat),
-        effect=full.effect,
-        orbit=full.orbit,
-        lower=full.lower,
-        upper=full.upper,
         law=pick(rows(full.law)),
+        propensity=pick(rows(full.propensity)),
     )
+    return without_binary_samples(table)
+
+
+def _amounts(
+    config: PriorConfig, g: torch.Generator, classes: Classes, laws: Laws, cell: Tensor
+) -> tuple[Classes, Tensor, Tensor, Tensor, Tensor]:
+    """People of each (cell, z, t) with mean and variance of their amounts; the classes in the range used."""
+    law = torch.einsum("bcztg,bgl->bcztl", cell, classes.law.to(cell))
+    people = multinomial_counts(laws.count, law.flatten(2), g).unflatten(-1, law.shape[2:])  # (B, C, 2, 2, L)
+    seen = people.sum((1, 2, 3)) > 0
+    low = torch.where(seen, classes.values, torch.inf).amin(-1)
+    high = torch.where(seen, classes.values, -torch.inf).amax(-1)
+    classes, _, _ = clip_to_sample(classes, coin((len(cell),), g, config.sample_range_share), low, high)
+    values = classes.values.to(people)[:, None, None, None]
+    total = people.sum(-1)
+    mean = (people * values).sum(-1) / total.clamp_min(1)
+    variance = (people * (values - mean[..., None]).square()).sum(-1) / total.clamp_min(1)
+    shown = torch.cartesian_prod(*[torch.arange(2.0, device=people.device)] * 2).T
+    return classes, shown, total.flatten(2), mean.flatten(1).float(), variance.flatten(1).float()

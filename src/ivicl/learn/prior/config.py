@@ -95,6 +95,18 @@ class PriorConfig:
     perfect_share: float = 0.04
     """Share of tables proposed with everybody doing as the instrument says (or everybody the opposite)."""
 
+    # --- amounts
+    amounts_share: float = 0.5
+    """Share of the tables whose outcome is an amount; the others are yes or no."""
+    most_classes: int = 6
+    """Outcome classes of an amount: from 2 to this many."""
+    scale_share: float = 0.35
+    """Share of the amounts that are scales of 3 to 10 points."""
+    sample_range_share: float = 0.4
+    """Share of the amounts whose range is the sample's own: labels are of the outcome clipped to it."""
+    no_defiers_share: float = 0.3
+    """Share of the tables in which nobody moves against one direction, and the network is told so."""
+
     # --- sizes of compressed tables
     population: tuple[float, float] = (20.0, 5e7)
     """Log-uniform range of the number of people in tables of counts."""
@@ -127,6 +139,8 @@ class PriorConfig:
             instrument_families=(("linear", 0.1), ("mlp", 0.9)),
             one_sided_share=0.0,
             perfect_share=0.0,
+            amounts_share=0.0,
+            no_defiers_share=0.0,
         )
 
     @classmethod
@@ -136,6 +150,10 @@ class PriorConfig:
         if name not in presets:
             raise InputError(f"There is no prior preset {name!r}; the presets are {', '.join(sorted(presets))}.")
         return presets[name]()
+
+    def concentration(self, groups: int) -> float:
+        """Of the Dirichlet on the 4 G^2 strata: the four treatment types stay Dirichlet(4 gamma) for every G."""
+        return 4 * self.gamma / groups**2
 
     def with_options(self, **changes: Any) -> PriorConfig:
         """The same config with some fields changed."""

@@ -1,7 +1,7 @@
-"""Tables without covariates: one Dirichlet draw of the strata, eight multinomial counts, any population.
+"""Tables without covariates: one Dirichlet draw of the strata, counts or moments of the outcome, any population.
 
-Given the counts, the split of each unseen pair is still Beta(gamma, gamma), whatever the rest is. So fresh splits give
-as many exact posterior draws of the effect as one likes: a continuous version of the sixteen swaps.
+Given the counts, the split of what nobody sees is still Dirichlet, whatever the rest is. So fresh splits give as many
+exact posterior draws of the effect as one likes. B tables, S strata, G classes, L amounts.
 """
 
 from __future__ import annotations
@@ -9,66 +9,109 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ivicl.identification.strata import PAIRS
-from ivicl.learn.prior.batches import CountBatch
+from ivicl.learn.prior.batches import BINARY, CountBatch, Form
+from ivicl.learn.prior.classes import Classes
 from ivicl.learn.prior.config import PriorConfig
-from ivicl.learn.prior.designs import BREAKS, draw_events, propose_target
+from ivicl.learn.prior.designs import breaks, draw_events, possible, propose_target
 from ivicl.learn.prior.instrument import arm_probability
-from ivicl.learn.prior.randomness import coin, log_uniform, multinomial_counts, symmetric_beta
-from ivicl.learn.theory import EFFECT, law_of, sharp_ends
+from ivicl.learn.prior.labels import clip_to_sample, estimand_ends, movers_effect, split_draws
+from ivicl.learn.prior.randomness import coin, log_uniform, multinomial_counts
+from ivicl.learn.prior.sampler import allowed_strata, classes_of
+from ivicl.learn.prior.strata import soft_law, strata_of
 
 
-def sample_counts(config: PriorConfig, generator: torch.Generator, batch: int, n_draws: int = 32) -> CountBatch:
+def sample_counts(
+    config: PriorConfig,
+    generator: torch.Generator,
+    batch: int,
+    n_draws: int = 32,
+    form: Form = BINARY,
+) -> CountBatch:
     """Count tables with exact posterior draws of the effect."""
     g = generator
     people = log_uniform((batch,), g, *config.population).double().round()
     assigned = torch.binomial(people, arm_probability(config, g, batch).double(), generator=g)
     assigned = torch.minimum(assigned.clamp_min(1), people - 1)  # nobody analyses a trial with an empty arm
     arms = torch.stack([people - assigned, assigned], -1)
-    return counts_for_arms(config, g, arms, n_draws)
+    return counts_for_arms(config, g, arms, n_draws, form)
 
 
-def counts_for_arms(config: PriorConfig, g: torch.Generator, arms: Tensor, n_draws: int) -> CountBatch:
+def counts_for_arms(
+    config: PriorConfig,
+    g: torch.Generator,
+    arms: Tensor,
+    n_draws: int,
+    form: Form = BINARY,
+) -> CountBatch:
     """The same for given arm sizes (B, 2), float64."""
+    strata, concentration = strata_of(form.groups), config.concentration(form.groups)
     event = draw_events(len(arms), config.one_sided_share, config.perfect_share, g)
-    event, p = _strata(event, arms, config.gamma, g)
-    law = law_of(p)
-    allowed = (~BREAKS.to(p.device)[event]).double()  # (B, 2, 16): what each arm can hold, given the event
-    cells = torch.stack([law_of(p * allowed[:, z])[:, z].flatten(1) for z in (0, 1)], 1)
-    counts = torch.unflatten(multinomial_counts(arms, cells, g), -1, (2, 2))
-    draws = posterior_draws(p, config.gamma, n_draws, g)
-    lower, upper = sharp_ends(law)
-    effect = p @ EFFECT.to(p)
-    return CountBatch(counts, effect.float(), draws.float(), lower.float(), upper.float())
+    allowed = allowed_strata(g, len(arms), form)
+    event, p = _strata(possible(event, allowed, form.groups), arms, concentration, g, form.groups, allowed)
+    kept = (~breaks(form.groups).to(p.device)[event]).double()  # (B, 2, S): what each arm can hold, given the event
+    cells = torch.stack([strata.law_of(p * kept[:, z])[:, z] for z in (0, 1)], 1)  # (B, 2, 2, G)
+    classes = classes_of(config, g, len(arms), form)
+    if form.amounts:
+        classes, counts, spread = _moments(config, g, classes, arms, cells)
+    else:
+        counts = multinomial_counts(arms, cells.flatten(2), g).unflatten(-1, (2, 2))
+        spread = torch.ones_like(counts[..., 0])
+    mean = classes.mean.to(p)
+    effect = strata.effect(mean)
+    draws = split_draws(p, effect, strata, concentration, n_draws, g)
+    law = soft_law(strata.law_of(p), mean)
+    share = (arms[:, 1:] / arms.sum(1, keepdim=True)).float()
+    ends = estimand_ends(law[:, None], share, torch.ones_like(share))
+    late = movers_effect(p, effect, strata)
+    return CountBatch((p * effect).sum(-1).float(), draws.float(), ends, late, counts, spread, form)
 
 
-def posterior_draws(p: Tensor, concentration: float, n_draws: int, g: torch.Generator) -> Tensor:
-    """(B, R) effects after fresh splits of the four unseen pairs; p (B, 16) strata."""
-    low = torch.tensor([a for a, _ in PAIRS], device=p.device)
-    high = torch.tensor([b for _, b in PAIRS], device=p.device)
-    effect = EFFECT.to(p)
-    paired = p[:, low] * effect[low] + p[:, high] * effect[high]
-    fixed = p @ effect - paired.sum(-1)
-    split = symmetric_beta((len(p), n_draws, 4), g, concentration).to(p)
-    value = split * effect[low] + (1 - split) * effect[high]
-    return fixed[:, None] + torch.einsum("brk,bk->br", value, p[:, low] + p[:, high])
+def _moments(
+    config: PriorConfig, g: torch.Generator, classes: Classes, arms: Tensor, cells: Tensor
+) -> tuple[Classes, Tensor, Tensor]:
+    """Amounts drawn for everybody: sums of 1-Y and Y by [z][t], spread of Y, and the classes in the range used."""
+    law = torch.einsum("bztg,bgl->bztl", cells, classes.law.to(cells))
+    people = multinomial_counts(arms, law.flatten(2), g).unflatten(-1, law.shape[2:])  # (B, 2, 2, L)
+    seen = people.sum((1, 2)) > 0
+    low = torch.where(seen, classes.values, torch.inf).amin(-1)
+    high = torch.where(seen, classes.values, -torch.inf).amax(-1)
+    classes, _, _ = clip_to_sample(classes, coin((len(arms),), g, config.sample_range_share), low, high)
+    values = classes.values.to(people)[:, None, None]
+    return classes, *moments(people, values)
 
 
-def _strata(event: Tensor, arms: Tensor, concentration: float, g: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Strata (B, 16) given that the event happens in arms of these sizes; a rejected proposal turns ordinary."""
-    restricted = BREAKS.to(arms.device).any(-1)[event].double()  # (B, 2) arms in which the event forbids something
+def moments(people: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """(..., 2) sums of 1-Y and Y, and the spread Var(Y) / (m (1-m)) in [0, 1], of people (..., L) with these values.
+
+    Where everybody has 0, or everybody has 1, or nobody is there, the spread is that of an outcome of 0 and 1: 1.
+    """
+    total = people.sum(-1)
+    one = (people * values).sum(-1)
+    mean = one / total.clamp_min(1)
+    variance = (people * (values - mean[..., None]).square()).sum(-1) / total.clamp_min(1)
+    most = mean * (1 - mean)
+    spread = torch.where(most > 1e-12, variance / most.clamp_min(1e-12), 1.0).clamp(0, 1)
+    return torch.stack([total - one, one], -1), spread
+
+
+def _strata(
+    event: Tensor, arms: Tensor, concentration: float, g: torch.Generator, groups: int, allowed: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Strata (B, S) given that the event happens in arms of these sizes; a rejected proposal turns ordinary."""
+    table = breaks(groups).to(arms.device)
+    restricted = table.any(-1)[event].double()  # (B, 2) arms in which the event forbids something
     sides = restricted.sum(-1)
     smallest = torch.where(restricted > 0, arms, torch.inf).amin(-1)
     smallest = torch.where(sides > 0, smallest, 0.0)
     # One side: P(event) = (1-q)^n exactly. Both: (1-q0)^n0 (1-q1)^n1 <= (1 - q/2)^(2 min n), as q <= q0 + q1.
     eps = torch.where(sides > 1, 0.5, 1.0).double()
     exponent = smallest * sides
-    p = propose_target(event, exponent, eps, concentration, g)
-    broken = torch.einsum("bs,bzs->bz", p, BREAKS.to(p)[event])
-    total = torch.einsum("bs,bs->b", p, BREAKS.to(p)[event].amax(1))
+    p = propose_target(event, exponent, eps, concentration, g, groups, allowed)
+    broken = torch.einsum("bs,bzs->bz", p, table.to(p)[event])
+    total = torch.einsum("bs,bs->b", p, table.to(p)[event].amax(1))
     log_ratio = (arms * torch.log1p(-broken.clamp(max=1 - 1e-15))).sum(-1) - exponent * torch.log1p(-eps * total)
     log_ratio = torch.where(sides == 1, 0.0, log_ratio)
     rejected = ~coin((len(p),), g, log_ratio.exp().float()) & (event > 0)
     event = torch.where(rejected, 0, event)
-    plain = propose_target(torch.zeros_like(event), exponent, eps, concentration, g)
+    plain = propose_target(torch.zeros_like(event), exponent, eps, concentration, g, groups, allowed)
     return event, torch.where(rejected[:, None], plain, p)

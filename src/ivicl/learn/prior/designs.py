@@ -17,11 +17,13 @@ ancillary: given the table, they say nothing about the strata.
 
 from __future__ import annotations
 
+from functools import cache
+
 import torch
 from torch import Tensor
 
 from ivicl.learn.prior.randomness import beta, coin, dirichlet, gamma, uniform
-from ivicl.learn.theory import STRATA
+from ivicl.learn.prior.strata import strata_of
 
 SLACK = 0.8
 
@@ -32,10 +34,20 @@ for _event, _cells in enumerate([[], [(0, 1)], [(1, 0)], [(0, 0)], [(1, 1)], [(0
     for _z, _t in _cells:
         FORBIDDEN[_event, _z, _t] = True
 
-# (event, z, stratum): does the stratum break the event in arm z?
-BREAKS = torch.stack([FORBIDDEN[:, z][:, STRATA[:, z]] for z in (0, 1)], 1)
-# (event, stratum): in any arm?
-UNSAFE = BREAKS.any(1)
+
+@cache
+def breaks(groups: int) -> Tensor:
+    """(event, z, stratum): does the stratum break the event in arm z? For the strata of so many outcome classes."""
+    takes = strata_of(groups).takes
+    return torch.stack([FORBIDDEN[:, z][:, takes[:, z]] for z in (0, 1)], 1)
+
+
+def possible(event: Tensor, allowed: Tensor | None, groups: int) -> Tensor:
+    """The events (B,) that some allowed stratum (B, S) satisfies; the others turn ordinary."""
+    if allowed is None:
+        return event
+    safe = (~breaks(groups).any(1).to(event.device)[event] & allowed).any(-1)
+    return torch.where(safe, event, 0)
 
 
 def draw_events(batch: int, one_sided: float, perfect: float, g: torch.Generator) -> Tensor:
@@ -53,25 +65,40 @@ def smallest_arm(event: Tensor, propensity: Tensor) -> Tensor:
     return torch.where(restricts, arms, 1.0).amin(-1)
 
 
-def propose_target(event: Tensor, exponent: Tensor, eps: Tensor, concentration: float, g: torch.Generator) -> Tensor:
-    """(B, 16) Dirichlet targets; given an event, the unsafe mass q has density prior(q) * (1 - eps q)^exponent."""
-    target = dirichlet((len(event), 16), g, concentration)
+def propose_target(
+    event: Tensor,
+    exponent: Tensor,
+    eps: Tensor,
+    concentration: float,
+    g: torch.Generator,
+    groups: int = 2,
+    allowed: Tensor | None = None,
+) -> Tensor:
+    """(B, S) Dirichlet targets; given an event, the unsafe mass q has density prior(q) * (1 - eps q)^exponent.
+
+    `allowed` (B, S) keeps some strata empty: the others are Dirichlet all the same.
+    """
+    size = strata_of(groups).size
+    target = dirichlet((len(event), size), g, concentration)
+    if allowed is not None:
+        target = _unit(target * allowed)
     chosen = torch.nonzero(event).flatten()
     if len(chosen) == 0:
         return target
-    unsafe = UNSAFE.to(event.device)[event[chosen]]
-    size = unsafe.sum(-1).double()
+    unsafe = breaks(groups).any(1).to(event.device)[event[chosen]]
+    free = torch.ones_like(unsafe) if allowed is None else allowed[chosen]
+    inside, outside = unsafe & free, ~unsafe & free
     q = torch.empty(len(chosen), 1, dtype=torch.float64, device=g.device)
+    a, b = (concentration * side.sum(-1).double() for side in (inside, outside))
     for exact in (True, False):
         part = torch.nonzero((eps[chosen] == 1) == exact).flatten()
         if len(part):
-            a, b, at = concentration * size[part], concentration * (16 - size[part]), chosen[part]
-            q[part, 0] = tilted_beta(a, b, eps[at], exponent[at], g)
-    raw = gamma(torch.full((len(chosen), 16), concentration, dtype=torch.float64, device=g.device), g)
-    inside = raw * unsafe
-    outside = raw * ~unsafe
-    target[chosen] = q * _unit(inside) + (1 - q) * _unit(outside)
-    return target
+            at = chosen[part]
+            # Where no allowed stratum is unsafe (no defiers, and everybody does as he is told), q is 0 all the same.
+            q[part, 0] = tilted_beta(a[part].clamp_min(1e-9), b[part], eps[at], exponent[at], g)
+    raw = gamma(torch.full((len(chosen), size), concentration, dtype=torch.float64, device=g.device), g)
+    target[chosen] = q * _unit(raw * inside) + (1 - q) * _unit(raw * outside)
+    return _unit(target) if allowed is not None else target
 
 
 def tilted_beta(a: Tensor, b: Tensor, eps: Tensor, n: Tensor, g: torch.Generator, points: int = 512) -> Tensor:
@@ -101,30 +128,32 @@ def tilted_beta(a: Tensor, b: Tensor, eps: Tensor, n: Tensor, g: torch.Generator
     return torch.sigmoid(left + step * (right_point - 1 + part)[:, 0])
 
 
-def unsafe_mass(event: Tensor, p: Tensor) -> Tensor:
-    """(B, N, 2) mass, in each row and arm, of the strata that break the event; p (B, N, 16)."""
-    return torch.einsum("bns,bzs->bnz", p, BREAKS.to(p)[event])
+def unsafe_mass(event: Tensor, p: Tensor, groups: int = 2) -> Tensor:
+    """(B, N, 2) mass, in each row and arm, of the strata that break the event; p (B, N, S)."""
+    return torch.einsum("bns,bzs->bnz", p, breaks(groups).to(p)[event])
 
 
-def log_probability(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor) -> Tensor:
+def log_probability(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, groups: int = 2) -> Tensor:
     """(B,) log P(event | parameters, X), float64; count (B, N) people in each row."""
-    broken = unsafe_mass(event, p).double()
+    broken = unsafe_mass(event, p, groups).double()
     chance = (1 - propensity).double() * broken[..., 0] + propensity.double() * broken[..., 1]
     return (count * torch.log1p(-chance.clamp(0, 1 - 1e-15))).sum(-1)
 
 
-def log_ratio(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor) -> Tensor:
+def log_ratio(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, groups: int = 2) -> Tensor:
     """(B,) log of the probability with which a proposal is kept; at most 0 when the shift met its target."""
     eps = SLACK * smallest_arm(event, propensity).double()
-    mass = (target * UNSAFE.to(target)[event]).sum(-1)
-    return log_probability(event, p, propensity, count) - count.sum(-1) * torch.log1p(-eps * mass)
+    mass = (target * breaks(groups).any(1).to(target)[event]).sum(-1)
+    return log_probability(event, p, propensity, count, groups) - count.sum(-1) * torch.log1p(-eps * mass)
 
 
-def accept(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, g: torch.Generator) -> Tensor:
+def accept(
+    event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, g: torch.Generator, groups: int = 2
+) -> Tensor:
     """(B,) which tables to keep: all ordinary ones, and each proposal with its probability."""
     chosen = torch.nonzero(event).flatten()
     kept = torch.ones(len(event), dtype=torch.bool, device=event.device)
-    ratio = log_ratio(event[chosen], p[chosen], propensity[chosen], count[chosen], target[chosen])
+    ratio = log_ratio(event[chosen], p[chosen], propensity[chosen], count[chosen], target[chosen], groups)
     kept[chosen] = coin((len(chosen),), g, ratio.exp().float())
     return kept
 

@@ -1,26 +1,29 @@
-"""Tables of distinct rows: the four steps of the prior in order, for a batch of tables of one shape.
+"""Tables of distinct rows: the four steps of the prior in order, for a batch of tables of one shape and form.
 
-B tables, N rows, D covariates, S = 16 strata.
+B tables, N rows, D covariates, S = 4 G^2 strata of G outcome classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ivicl.learn.prior import designs
-from ivicl.learn.prior.batches import TableBatch
+from ivicl.learn.prior.batches import BINARY, Form, TableBatch
+from ivicl.learn.prior.classes import Classes, binary_classes, draw_amounts, draw_classes
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.functions import random_functions, standardise
 from ivicl.learn.prior.instrument import propensity
-from ivicl.learn.prior.randomness import coin, log_uniform, normal, uniform
+from ivicl.learn.prior.labels import clip_to_sample, estimand_ends, movers_effect, orbit_draws
+from ivicl.learn.prior.randomness import coin, integers, log_uniform, normal, uniform
 from ivicl.learn.prior.scm import network_columns
 from ivicl.learn.prior.shift import strata_probabilities
+from ivicl.learn.prior.strata import soft_law, strata_of
 from ivicl.learn.prior.tables import covariates, finish
-from ivicl.learn.theory import law_of, observe, orbit_effects, sharp_ends
 
 
 @dataclass(frozen=True)
@@ -36,13 +39,20 @@ class Laws:
     propensity: Tensor
     """(B, N) P(Z=1|x)."""
     p: Tensor
-    """(B, N, 16) strata probabilities."""
+    """(B, N, S) strata probabilities."""
     target: Tensor
-    """(B, 16) Dirichlet target of their mean."""
+    """(B, S) Dirichlet target of their mean."""
     shifted: Tensor
     """(B,) whether the mean was moved to the target."""
     event: Tensor
     """(B,) the event that the data were chosen for; 0 is none."""
+
+
+def draw_form(config: PriorConfig, g: torch.Generator) -> Form:
+    """The kind of a batch's tables: its outcome, and whether anybody may move against the instrument."""
+    amounts, no_defiers = (coin((2,), g, torch.tensor([config.amounts_share, config.no_defiers_share]))).tolist()
+    groups = int(integers((1,), g, 2, config.most_classes))
+    return Form(groups if amounts else 2, amounts, no_defiers)
 
 
 @dataclass(frozen=True)
@@ -56,27 +66,66 @@ class RowDraw:
 
 
 def sample_rows(
-    config: PriorConfig, generator: torch.Generator, batch: int, n_rows: int, n_covariates: int
+    config: PriorConfig,
+    generator: torch.Generator,
+    batch: int,
+    n_rows: int,
+    n_covariates: int,
+    form: Form = BINARY,
 ) -> TableBatch:
     """Tables of distinct rows, all of weight 1."""
-    return draw_rows(config, generator, batch, n_rows, n_covariates).table
+    return draw_rows(config, generator, batch, n_rows, n_covariates, form).table
 
 
-def draw_rows(config: PriorConfig, g: torch.Generator, batch: int, rows: int, columns: int) -> RowDraw:
+def draw_rows(
+    config: PriorConfig,
+    g: torch.Generator,
+    batch: int,
+    rows: int,
+    columns: int,
+    form: Form = BINARY,
+) -> RowDraw:
     """The same, with the parameters and the strata."""
-    laws = laws_given_events(config, g, batch, lambda event: propose_laws(config, g, event, rows, columns))
-    z, stratum = _people(laws, g)
-    t, y = observe(stratum, z)
-    return RowDraw(label(laws, laws.x, z, t.float(), y.float(), laws.count.float()), laws, stratum)
+    laws = laws_given_events(config, g, batch, form, lambda event: propose_laws(config, g, event, rows, columns, form))
+    z, stratum = _people(laws, g, form.groups)
+    t, which = strata_of(form.groups).observe(stratum, z)
+    classes = classes_of(config, g, batch, form)
+    y = draw_amounts(classes, which, g)
+    if form.amounts:
+        chosen = coin((batch,), g, config.sample_range_share)
+        classes, low, length = clip_to_sample(classes, chosen, y.amin(1), y.amax(1))
+        y = ((y - low[:, None]) / length[:, None]).clamp(0, 1)
+    table = label(laws, classes, form, g, laws.x, z, t.float(), y.float(), laws.count.float())
+    table = without_binary_samples(table)
+    return RowDraw(table, laws, stratum)
 
 
-def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int) -> Laws:
+def classes_of(config: PriorConfig, g: torch.Generator, batch: int, form: Form) -> Classes:
+    return draw_classes(config, g, batch, form.groups) if form.amounts else binary_classes(batch, g.device)
+
+
+def without_binary_samples(table: TableBatch) -> TableBatch:
+    """A table of amounts whose sample happens to be all 0 and 1 is not one: another of the batch takes its place."""
+    if not table.form.amounts:
+        return table
+    spread = (table.w * ((table.y - table.y.square()) + table.v)).sum(1)
+    good = torch.nonzero(spread > 1e-6).flatten()
+    if len(good) in (0, len(spread)):
+        return table
+    chosen = torch.where(spread > 1e-6, torch.arange(len(spread), device=good.device), good[0])
+    tensors = {f.name: getattr(table, f.name) for f in fields(table)}
+    changed: dict[str, Any] = {name: v[chosen] for name, v in tensors.items() if isinstance(v, Tensor)}
+    return replace(table, **changed)
+
+
+def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int, form: Form) -> Laws:
     """Covariates, instrument and strata; a proposal of a table for which the event is likely, where one is set."""
     batch = len(event)
     if config.logits_from_covariates:
         x, logits = covariates(config, g, batch, rows, columns), None
     else:
-        base = network_columns(batch, rows, columns + 16, g, config.network_layers, config.network_units)
+        size = strata_of(form.groups).size
+        base = network_columns(batch, rows, columns + size, g, config.network_layers, config.network_units)
         x, logits = finish(config, g, base[..., :columns]), base[..., columns:]
     weight = torch.full((batch, rows), 1 / rows, device=g.device)
     # Most one-sided designs are trials. Which instruments go with an event is free: the instrument is ancillary.
@@ -84,11 +133,12 @@ def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: i
     chance = propensity(config, g, x, weight, randomised)
     null = coin((batch, 1, 1), g, config.null_share)
     if logits is None:
-        logits = random_functions(x * relevance(config, g, batch, columns), 16, config.function_families, g)
+        size = strata_of(form.groups).size
+        logits = random_functions(x * relevance(config, g, batch, columns), size, config.function_families, g)
         logits = torch.where(null, 0.0, logits)
     free = coin((batch,), g, config.free_intercept_share) & ~null[:, 0, 0] & (event == 0) & (columns > 0)
     count = torch.ones(batch, rows, dtype=torch.float64, device=g.device)
-    return settle_strata(config, g, x, count, chance, logits, event, free)
+    return settle_strata(config, g, x, count, chance, logits, event, free, form)
 
 
 def relevance(config: PriorConfig, g: torch.Generator, batch: int, columns: int) -> Tensor:
@@ -107,20 +157,27 @@ def settle_strata(
     logits: Tensor,
     event: Tensor,
     free: Tensor,
+    form: Form,
 ) -> Laws:
-    """Scale the logit columns (B, N, 16), draw the Dirichlet target, and shift the mean to it (or leave it free)."""
-    batch, people = len(x), count.sum(-1)
+    """Scale the logit columns (B, N, S), draw the Dirichlet target, and shift the mean to it (or leave it free)."""
+    batch, people, size = len(x), count.sum(-1), strata_of(form.groups).size
     weight = (count / people[:, None]).float()
     scale = log_uniform((batch, 1, 1), g, *config.logit_scale)
     scale = torch.where(free[:, None, None], log_uniform((batch, 1, 1), g, *config.free_intercept_scale), scale)
-    uneven = torch.exp(0.7 * normal((batch, 1, 16), g))
+    uneven = torch.exp(0.7 * normal((batch, 1, size), g))
     uneven = torch.where(coin((batch, 1, 1), g, config.uneven_scale_share), uneven, 1.0)
     ratio = log_uniform((batch, 1, 1), g, *config.free_intercept_ratio)
-    intercept = torch.where(free[:, None, None], normal((batch, 1, 16), g) * ratio * scale, 0.0)
+    intercept = torch.where(free[:, None, None], normal((batch, 1, size), g) * ratio * scale, 0.0)
     if config.standardise_logits:
         logits = standardise(logits, weight) * scale * uneven
+    allowed = allowed_strata(g, batch, form)
+    event = designs.possible(event, allowed, form.groups)
     eps = designs.SLACK * designs.smallest_arm(event, chance)
-    target = designs.propose_target(event, people, eps, config.gamma, g).clamp_min(config.target_floor)
+    concentration = config.concentration(form.groups)
+    target = designs.propose_target(event, people, eps, concentration, g, form.groups, allowed)
+    target = target.clamp_min(config.target_floor)
+    if allowed is not None:
+        logits = logits.masked_fill(~allowed[:, None], -torch.inf)
     target = target / target.sum(-1, keepdim=True)
     p = torch.empty_like(logits)
     shifted = torch.nonzero(~free).flatten()
@@ -132,7 +189,22 @@ def settle_strata(
     return Laws(x, count, weight, chance, p, target, ~free, event)
 
 
-def laws_given_events(config: PriorConfig, g: torch.Generator, batch: int, propose: Callable[[Tensor], Laws]) -> Laws:
+def allowed_strata(g: torch.Generator, batch: int, form: Form) -> Tensor | None:
+    """(B, S) the strata that are left where nobody moves against one direction; which one, a coin says for each table.
+
+    The network is not told which, because it recodes the instrument by the sample's first stage.
+    """
+    if not form.no_defiers:
+        return None
+    takes = strata_of(form.groups).takes.to(g.device)
+    against = coin((batch, 1), g, 0.5)
+    moved = torch.where(against, takes[:, 0] < takes[:, 1], takes[:, 0] > takes[:, 1])
+    return ~moved
+
+
+def laws_given_events(
+    config: PriorConfig, g: torch.Generator, batch: int, form: Form, propose: Callable[[Tensor], Laws]
+) -> Laws:
     """Laws of a batch: ordinary ones, and some drawn given an event (`designs`).
 
     A rejected proposal becomes an ordinary table. Spare ordinary tables are drawn in the same pass, because a second
@@ -144,7 +216,8 @@ def laws_given_events(config: PriorConfig, g: torch.Generator, batch: int, propo
         return propose(event)
     spare = 2 + proposals // 2
     laws = propose(torch.cat([event, event.new_zeros(spare)]))
-    rejected = torch.nonzero(~designs.accept(laws.event, laws.p, laws.propensity, laws.count, laws.target, g)).flatten()
+    kept = designs.accept(laws.event, laws.p, laws.propensity, laws.count, laws.target, g, form.groups)
+    rejected = torch.nonzero(~kept).flatten()
     if len(rejected) > spare:
         laws = _map(torch.cat, laws, propose(event.new_zeros(len(rejected) - spare)))
     chosen = torch.arange(batch, device=event.device)
@@ -157,24 +230,37 @@ def _map(function: Callable[[list[Tensor]], Tensor], *laws: Laws) -> Laws:
     return Laws(**{f.name: function([getattr(law, f.name) for law in laws]) for f in fields(Laws)})
 
 
-def label(laws: Laws, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> TableBatch:
+def label(
+    laws: Laws,
+    classes: Classes,
+    form: Form,
+    g: torch.Generator,
+    x: Tensor,
+    z: Tensor,
+    t: Tensor,
+    y: Tensor,
+    w: Tensor,
+) -> TableBatch:
     """Data and labels of tables whose rows are those of `laws`."""
+    strata = strata_of(form.groups)
     mass = torch.bmm(laws.weight[:, None], laws.p)[:, 0]
-    orbit = orbit_effects(mass)
-    law = law_of(laws.p)
-    lower, upper = sharp_ends(law)
-    lower, upper = (laws.weight * lower).sum(-1), (laws.weight * upper).sum(-1)
-    return TableBatch(x, z, t, y, w, orbit[:, 0], orbit, lower, upper, law)
+    mean = classes.mean
+    effect = strata.effect(mean)
+    draws = orbit_draws(mass, effect, strata.orbits(g))
+    law = soft_law(strata.law_of(laws.p), mean)
+    ends = estimand_ends(law, laws.propensity, laws.weight)
+    late = movers_effect(mass, effect, strata)
+    return TableBatch(draws[:, 0], draws, ends, late, x, z, t, y, torch.zeros_like(y), w, law, laws.propensity, form)
 
 
-def _people(laws: Laws, g: torch.Generator) -> tuple[Tensor, Tensor]:
+def _people(laws: Laws, g: torch.Generator, groups: int) -> tuple[Tensor, Tensor]:
     """Instrument and stratum of each row, given the table's event: both (B, N)."""
     shape = tuple(laws.propensity.shape)
-    broken = designs.unsafe_mass(laws.event, laws.p)
+    broken = designs.unsafe_mass(laws.event, laws.p, groups)
     one = laws.propensity * (1 - broken[..., 1])
     zero = (1 - laws.propensity) * (1 - broken[..., 0])
     z = coin(shape, g, one / (one + zero)).float()
-    breaks = designs.BREAKS.to(laws.p)[laws.event]  # (B, 2, 16)
+    breaks = designs.breaks(groups).to(laws.p)[laws.event]  # (B, 2, S)
     chosen = torch.nonzero(laws.event).flatten()
     p = laws.p
     if len(chosen):
@@ -183,5 +269,5 @@ def _people(laws: Laws, g: torch.Generator) -> tuple[Tensor, Tensor]:
         p[chosen] = p[chosen] * (1 - side)
     ladder = p.cumsum(-1)
     u = torch.rand(*shape, 1, generator=g, device=g.device) * ladder[..., -1:]
-    stratum = (ladder <= u).sum(-1).clamp(max=15)
+    stratum = (ladder <= u).sum(-1).clamp(max=ladder.shape[-1] - 1)
     return z, stratum

@@ -1,0 +1,74 @@
+"""What is true of a table, from the law of its strata: the effect, posterior draws of it, the ends of each estimand.
+
+B tables, N rows, S strata, G outcome classes, R draws.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ivicl.learn.prior.batches import ESTIMANDS
+from ivicl.learn.prior.classes import Classes
+from ivicl.learn.prior.randomness import gamma, symmetric_beta
+from ivicl.learn.prior.strata import Strata
+from ivicl.learn.theory import mean_ends
+
+
+def estimand_ends(law: Tensor, propensity: Tensor, weight: Tensor) -> Tensor:
+    """(B, 10) ends of ESTIMANDS from soft laws (B, N, 2, 2, 2), P(Z=1|x) (B, N) and shares (B, N) of the people.
+
+    E Y and P(T) are those of people like these under the same instrument: they use P(Z|x), not who got which Z.
+    """
+    law, weight = law.double(), weight.double()
+    least_1, most_1, least_0, most_0 = torch.einsum("bn,bne->eb", weight, mean_ends(law))
+    arms = torch.stack([1 - propensity, propensity], -1).double()
+    seen = torch.einsum("bn,bnz,bnzty->bty", weight, arms, law)
+    mean, treated = seen[..., 1].sum(-1), seen[:, 1].sum(-1)
+    by_name = {
+        "ATE": (least_1 - most_0, most_1 - least_0),
+        "EY1": (least_1, most_1),
+        "EY0": (least_0, most_0),
+        "ATT": ((mean - most_0) / treated.clamp_min(1e-9), (mean - least_0) / treated.clamp_min(1e-9)),
+        "ATU": ((least_1 - mean) / (1 - treated).clamp_min(1e-9), (most_1 - mean) / (1 - treated).clamp_min(1e-9)),
+    }
+    return torch.stack([end for name in ESTIMANDS for end in by_name[name]], 1).clamp(-1, 1).float()
+
+
+def movers_effect(mass: Tensor, effect: Tensor, strata: Strata) -> Tensor:
+    """(B,) the mean effect of those whose treatment follows the instrument, either way; mass, effect (B, S)."""
+    takes = strata.takes.to(mass.device)
+    moved = mass.double() * (takes[:, 0] != takes[:, 1])
+    return ((moved * effect).sum(-1) / moved.sum(-1).clamp_min(1e-300)).float()
+
+
+def orbit_draws(mass: Tensor, effect: Tensor, orbits: Tensor) -> Tensor:
+    """(B, R) effects when what nobody sees is permuted among the strata: mass, effect (B, S), orbits (R, S)."""
+    return torch.einsum("brs,bs->br", mass[:, orbits], effect.to(mass))
+
+
+def split_draws(
+    p: Tensor, effect: Tensor, strata: Strata, concentration: float, n_draws: int, g: torch.Generator
+) -> Tensor:
+    """(B, R) effects after fresh Dirichlet splits of what nobody sees; p (B, S), effect (B, S).
+
+    The splits do not depend on the data, so these are exact posterior draws: a continuous version of the orbits.
+    """
+    unseen = strata.unseen.to(p.device)
+    held, value = p[:, unseen], effect.to(p)[:, unseen]  # (B, 2G, G)
+    fixed = (p * effect).sum(-1) - (held * value).sum((1, 2))
+    shape = (len(p), n_draws, len(unseen))
+    if strata.groups == 2:
+        first = symmetric_beta(shape, g, concentration).to(p)
+        split = torch.stack([first, 1 - first], -1)
+    else:
+        raw = gamma(torch.full((*shape, strata.groups), concentration, dtype=torch.float64, device=g.device), g)
+        split = raw / raw.sum(-1, keepdim=True).clamp_min(1e-300)
+    return fixed[:, None] + torch.einsum("brkj,bkj,bk->br", split, value, held.sum(-1))
+
+
+def clip_to_sample(classes: Classes, chosen: Tensor, low: Tensor, high: Tensor) -> tuple[Classes, Tensor, Tensor]:
+    """For the chosen tables (B,) the range of the amounts seen becomes [0, 1]; also the low end and the length used."""
+    use = chosen & (high > low)
+    low, high = torch.where(use, low, 0.0), torch.where(use, high, 1.0)
+    return classes.clipped(low, high), low, high - low
