@@ -77,7 +77,12 @@ _DIRECTION = (0.31, -1.13, 0.77, 1.61, -0.53, 1.97, -0.29, 1.07)
 
 
 def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
-    """(B,N,D) -> (B,N,keep): strongest association with the cells first, direction fixed, zero-padded.
+    """(B,N,D) -> (B,N,keep): see `order_covariates_scored`."""
+    return order_covariates_scored(x, cell, w, keep)[0]
+
+
+def order_covariates_scored(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> tuple[Tensor, Tensor]:
+    """(B,N,D) -> (B,N,keep): strongest association with the cells first, direction fixed, zero-padded; and (B,keep).
 
     Sorting by a property of the data makes the answer independent of the columns' order and signs; weak columns beyond
     `keep` are dropped.
@@ -96,5 +101,6 @@ def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
     x = x * sign.float().unsqueeze(1)
     pad = x.new_zeros(x.shape[0], x.shape[1], keep)
     score = torch.cat([score, score.new_zeros(x.shape[0], keep) - 1], 1)
-    place = torch.topk(score, keep, dim=1).indices
-    return torch.cat([x, pad], 2).gather(2, place.unsqueeze(1).expand(-1, x.shape[1], -1))
+    best = torch.topk(score, keep, dim=1)
+    chosen = torch.cat([x, pad], 2).gather(2, best.indices.unsqueeze(1).expand(-1, x.shape[1], -1))
+    return chosen, best.values.clamp(min=0)

@@ -1,0 +1,85 @@
+"""Posteriors on grids of their own: an anchor, a unit, and log masses of cells that are fine near the anchor.
+
+Cells are uniform in s, and a place is anchor + unit * REACH * sinh(s): a fifteenth of a unit in the middle, sixty
+units at the ends. Cells are cut to what the quantity can be; those outside hold nothing. B tables, Q quantities, M cells.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+CELLS = 128
+"""M."""
+REACH, SPAN = 0.8, 5.0
+STEP = 2 * SPAN / CELLS
+TAIL = 2.5
+"""Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""
+
+
+class Grid(NamedTuple):
+    """Where the cells lie; float64, (B,Q)."""
+
+    anchor: Tensor
+    unit: Tensor
+
+
+def offsets(like: Tensor) -> Tensor:
+    """(M+1,) edges of the cells, in units from the anchor."""
+    places = [REACH * math.sinh(-SPAN + STEP * k) for k in range(CELLS + 1)]
+    return like.new_tensor(places)
+
+
+def edges(grid: Grid, lowest: Tensor) -> Tensor:
+    """(B,Q,M+1) edges of the cells, cut to [lowest, 1]; lowest (Q,)."""
+    raw = grid.anchor.unsqueeze(-1) + grid.unit.unsqueeze(-1) * offsets(grid.anchor)
+    return torch.minimum(torch.maximum(raw, lowest.view(1, -1, 1)), torch.ones_like(raw))
+
+
+def log_masses(raw: Tensor, grid: Grid, lowest: Tensor) -> Tensor:
+    """(B,Q,M) normalised log masses from raw (B,Q,M) corrections to the logarithm of a t density."""
+    cut = edges(grid, lowest)
+    width = (cut[..., 1:] - cut[..., :-1]) / grid.unit.unsqueeze(-1)
+    middle = offsets(grid.anchor)
+    middle = 0.5 * (middle[1:] + middle[:-1])
+    logits = raw - TAIL * (1 + middle.square() / 3).log().to(raw.dtype) + width.clamp(min=1e-12).log().to(raw.dtype)
+    return logits.masked_fill(width <= 1e-9, -1e9).log_softmax(-1)
+
+
+def place(value: Tensor, grid: Grid) -> Tensor:
+    """Where values (B,Q,...) lie among the cells: 0 at the first edge, M at the last."""
+    extra = value.dim() - grid.anchor.dim()
+    anchor, unit = (part.reshape(*part.shape, *[1] * extra) for part in grid)
+    return (((value - anchor) / (unit * REACH)).asinh() + SPAN) / STEP
+
+
+def log_density(log_mass: Tensor, grid: Grid, lowest: Tensor, value: Tensor) -> Tensor:
+    """(B,Q) log density at values (B,Q)."""
+    cut = edges(grid, lowest)
+    inside = torch.minimum(torch.maximum(value.to(cut.dtype), lowest + 1e-9), cut.new_tensor(1 - 1e-9))
+    index = place(inside, grid).floor().clamp(0, CELLS - 1).long().unsqueeze(-1)
+    width = (cut.gather(-1, index + 1) - cut.gather(-1, index)).clamp(min=1e-12)
+    found = log_mass.gather(-1, index) - width.log().to(log_mass.dtype)
+    return found.squeeze(-1)
+
+
+def mixed(log_mass: Tensor, grid: Grid, share: Tensor) -> tuple[Tensor, Grid]:
+    """The mixture (B,Q,M) over C copies of each table, on one grid: log_mass (C,Q,M), grid (C,Q), share (B,C)."""
+    reference = Grid(share @ grid.anchor, share @ grid.unit)
+    cumulated = torch.cat([torch.zeros_like(log_mass[..., :1]), log_mass.exp().cumsum(-1)], -1)  # (C,Q,M+1)
+    owner = (share > 0).to(grid.anchor.dtype).T  # (C,B): each copy belongs to one table
+    own = Grid(owner @ reference.anchor, owner @ reference.unit)
+    wanted = own.anchor.unsqueeze(-1) + own.unit.unsqueeze(-1) * offsets(own.anchor)
+    at = place(wanted, grid).clamp(0, CELLS)
+    left = at.floor().clamp(max=CELLS - 1)
+    index = left.long()
+    low, high = cumulated.gather(-1, index), cumulated.gather(-1, index + 1)
+    read = low + (high - low) * (at - left).to(low.dtype)
+    # What lies beyond the reference grid belongs to its outermost cells.
+    total = cumulated[..., -1:]
+    read = torch.cat([torch.zeros_like(total), read[..., 1:-1], total], -1)
+    together = torch.einsum("bc,cqm->bqm", share.to(read.dtype), read)
+    return (together[..., 1:] - together[..., :-1]).clamp(min=1e-30).log(), reference

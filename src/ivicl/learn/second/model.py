@@ -1,0 +1,165 @@
+"""The second network: merged rows in, posteriors of the effect and of eleven quantities out, in the caller's coding.
+
+B tables, N rows, D covariates, P kept covariates, S summary width, Q quantities (`ends`), M cells (`grids`), K bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ivicl.learn.network import prepare
+from ivicl.learn.network.groups import ParameterGroup, parameter_group
+from ivicl.learn.network.precision import wide
+from ivicl.learn.network.summary import smoothed_law
+from ivicl.learn.network.vertices import CornerTable, Spikes
+from ivicl.learn.second import recode
+from ivicl.learn.second.config import SecondConfig
+from ivicl.learn.second.ends import LOWEST, Rows
+from ivicl.learn.second.grids import Grid, log_masses, mixed
+from ivicl.learn.second.head import Heads, write_effect
+from ivicl.learn.second.rows import CovariatePath
+from ivicl.learn.second.summary import (
+    CountEstimates,
+    Moments,
+    Summary,
+    count_estimates,
+    features,
+    moments_of,
+    noise,
+    spikes_count,
+)
+
+
+@dataclass
+class Prediction:
+    """Of B tables, in the coding they were given in."""
+
+    effect: Tensor
+    """(B,K) log probabilities of the effect's bins."""
+    grid: Grid
+    """(B,Q) where the quantities' cells lie."""
+    masses: Tensor
+    """(B,Q,M) log masses of these cells."""
+    law: Tensor | None = None
+    """(B',N,2,4) log soft law at each row."""
+    chance: Tensor | None = None
+    """(B',N) P(Z=1 | x)."""
+    law_tables: Tensor | None = None
+    """(B',) the tables that `law` is for: those with a covariate that varies."""
+
+
+class SecondNetwork(nn.Module):
+    """`forward` is the exported graph; `canonical` and `from_moments` are its inside, which training calls."""
+
+    def __init__(self, config: SecondConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.corners = CornerTable(config.gamma)
+        self.summary = Summary(config.summary_width, config.summary_depth)
+        self.summary_heads = Heads(config.summary_width, zero=False)
+        self.covariates = CovariatePath(config)
+        self.covariate_heads = Heads(config.covariate_width, zero=True)
+
+    def parameter_groups(self) -> dict[str, ParameterGroup]:
+        """Every trained parameter, in exactly one group."""
+        return {
+            "summary": parameter_group(self, "counts", self.summary, self.summary_heads),
+            "rows": parameter_group(self, "tables", self.covariates, self.covariate_heads),
+        }
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def lowest(self, like: Tensor) -> Tensor:
+        return like.new_tensor(LOWEST)
+
+    def from_moments(self, moments: Moments, design: Tensor | None = None) -> Prediction:
+        """The summary path alone: the whole answer for a table without covariates."""
+        hidden, estimates, spikes = self._summarised(moments)
+        grid = Grid(estimates.value, _widened(estimates.se, design))
+        return self._written(self.summary_heads(hidden), grid, moments, spikes)
+
+    def _summarised(self, moments: Moments) -> tuple[Tensor, CountEstimates, Spikes]:
+        counts = moments.counts.float()
+        spikes = self.corners(smoothed_law(counts, self.config.pseudo_count), counts.view(-1, 2, 4).sum(-1))
+        estimates = count_estimates(moments, self.config.pseudo_count)
+        hidden = self.summary(features(moments, estimates, spikes, self.config.pseudo_count))
+        return hidden, estimates, spikes
+
+    def _written(self, raw: tuple[Tensor, Tensor], grid: Grid, moments: Moments, spikes: Spikes) -> Prediction:
+        effect = write_effect(raw[0], grid, spikes, spikes_count(moments))
+        return Prediction(effect, grid, log_masses(raw[1], grid, self.lowest(grid.anchor)))
+
+    def canonical(
+        self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor
+    ) -> Prediction:
+        """x (B,N,D) standardised; z, t, y in the coding to answer in; no_defiers (B,1), design (B,Q)."""
+        cell = soft_cells(z, t, y)
+        counts, spread, binary = moments_of(cell, y, v, w, self.config.max_count)
+        # Clusters or weights make the people worth fewer: the summary path reads the smaller number of the effect's.
+        worth = design[:, :2].amin(1, keepdim=True).clamp(max=1)
+        moments = Moments(counts * wide(worth), spread, binary, wide(no_defiers))
+        kept, score = prepare.order_covariates_scored(x, cell, w, self.config.max_features)
+        # The summary path learns from count tables alone: gradients of a step's few row tables would only be noise.
+        with torch.no_grad():
+            hidden, estimates, spikes = self._summarised(moments)
+            base = self.summary_heads(hidden)
+        varies = kept.abs().amax((1, 2)) > 0
+        place = torch.arange(varies.shape[0], device=x.device)
+        # Some runtimes fail on an empty batch: where no table has covariates, the first goes along and is not used.
+        chosen = (varies | ((place == 0) & ~varies.any())).nonzero(as_tuple=True)[0]
+        rows = Rows(cell[chosen], v[chosen], w[chosen])
+        plain = CountEstimates(estimates.value[chosen], estimates.se[chosen])
+        found = self.covariates(kept[chosen], score[chosen], rows, hidden[chosen], plain, noise(counts)[chosen])
+        extra = self.covariate_heads(found.pooled)
+        gate = varies.float().unsqueeze(1)
+        back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
+        anchor, unit = (
+            wide(back) @ moved + (1 - wide(gate)) * own
+            for moved, own in ((found.grid.anchor, estimates.value), (found.grid.unit, estimates.se))
+        )
+        raw = (base[0] + back @ extra[0], base[1] + torch.einsum("bc,cqm->bqm", back, extra[1]))
+        answer = self._written(raw, Grid(anchor, _widened(unit, design)), moments, spikes)
+        answer.law, answer.chance, answer.law_tables = found.law, found.chance, chosen
+        return answer
+
+    def forward(
+        self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """x (B,N,D) float64; z, t, y, v, w (B,N) float32, y and v of the row's people; no_defiers (B,1); design (B,Q).
+
+        Log probabilities (B,K) of the effect; anchors and units (B,Q) float64 and log masses (B,Q,M).
+        """
+        standard = prepare.standardise(x, w)
+        weights = prepare.coding_weights(z, t, y, w, self.config.tie_ramp)
+        # One copy of the table for each coding that counts: one, except near ties.
+        table, coding = (weights > 0).nonzero(as_tuple=True)
+        flips = torch.tensor(prepare.CODINGS, dtype=z.dtype, device=z.device)[coding]
+        flip_t, flip_y, flip_z = (flips[:, k : k + 1] for k in range(3))
+        answer = self.canonical(
+            standard[table], (z[table] - flip_z).abs(), (t[table] - flip_t).abs(), (y[table] - flip_y).abs(),
+            v[table], w[table], no_defiers[table], recode.pick(design[table], coding),
+        )  # fmt: skip
+        owner = (table.unsqueeze(0) == torch.arange(x.shape[0], device=x.device).unsqueeze(1)).float()
+        share = owner * weights[table, coding].unsqueeze(0)
+        mirrored = (flip_t - flip_y).abs()
+        effect = torch.lerp(answer.effect.exp(), answer.effect.exp().flip(1), mirrored)
+        grid = Grid(recode.values(answer.grid.anchor, coding), recode.pick(answer.grid.unit, coding))
+        masses, reference = mixed(recode.masses(answer.masses, coding), grid, wide(share))
+        return (share @ effect).clamp(min=1e-30).log(), reference.anchor, reference.unit, masses
+
+
+def soft_cells(z: Tensor, t: Tensor, y: Tensor) -> Tensor:
+    """(B,N,8) the row's weight in the cells [z][t][y]: 1-y and y at its own z and t."""
+    own = (2 * z + t).unsqueeze(-1) == torch.arange(4, device=z.device, dtype=z.dtype)
+    return (own.to(y.dtype).unsqueeze(-1) * torch.stack([1 - y, y], -1).unsqueeze(2)).flatten(2)
+
+
+def _widened(unit: Tensor, design: Tensor | None) -> Tensor:
+    """A design that is worth a share f of its people makes standard errors 1/sqrt(f) as large; within what can be."""
+    wider = unit if design is None else unit / wide(design).clamp(min=1e-6).sqrt()
+    return wider.clamp(min=1e-7, max=0.5)

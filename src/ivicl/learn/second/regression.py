@@ -1,0 +1,132 @@
+"""Regression as a layer: the soft law of (t, y) given z, and P(Z=1), at every row, in closed form.
+
+Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on the few columns that matter (penalties that
+follow the size of the coefficients); ridge and logistic fits on ReLU features of x and of the directions that a linear
+fit finds; leaf means of shallow random trees. All are leave-one-out at a row's own arm, and they are mixed by weights
+that make people whom no candidate has seen most likely. Row weights are frequencies. Shapes as in
+`network.regression`, whose arms it uses.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ivicl.learn.network.linalg import inverse
+from ivicl.learn.network.regression import DIRECTIONS, RELATIVE_FLOOR, Arm, _per_table, _standardised, to_simplex
+from ivicl.learn.second.trees import Trees
+
+LINEAR = (2.0, 5.5)
+"""Logarithms of the penalties of the linear fits."""
+HINGES = (4.0, 6.0)
+LOGISTIC = 2.5
+SPARSE = 4.0
+SPARSE_ROUNDS = 2
+EM_STEPS = 30
+CANDIDATES = 2 + len(LINEAR) + len(HINGES) + 1 + 2
+PROPENSITY = (6.0,)
+PROPENSITY_LEAST = 0.01
+
+
+class Regressed(NamedTuple):
+    """What the layer knows of each row."""
+
+    features: Tensor
+    """(B,N,outputs) for the network."""
+    law: Tensor
+    """(B,N,2,4) E[soft cell of (t, y) | z, x], leave-one-out at the row's own arm."""
+    propensity: Tensor
+    """(B,N) P(Z=1 | x), leave-one-out."""
+    shares: Tensor
+    """(B,2,C) weights of the candidates in each arm."""
+
+
+class RegressionLayer(nn.Module):
+    """x (B,N,P) strongest first, score (B,P), outcome (B,N,4) soft cells, arm (B,N,2) weights -> Regressed."""
+
+    outputs = DIRECTIONS + 8 + 8 + 8 + 8 + 2 + 2
+
+    def __init__(self, columns: int, features: int, trees: int, depth: int, pseudo_count: float) -> None:
+        super().__init__()
+        self.pseudo_count = pseudo_count
+        # Strong covariates come first; later ones are more often noise, so their weights start smaller.
+        generator = torch.Generator().manual_seed(1)
+        decay = (1 + torch.arange(columns)).float().rsqrt().unsqueeze(1)
+        scale = torch.where(torch.arange(features) % 2 == 0, 1.0, 0.3)
+        weight = torch.randn(columns + DIRECTIONS, features, generator=generator)
+        weight[:columns] *= decay * scale
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.bias = nn.Parameter(torch.randn(features, generator=generator), requires_grad=False)
+        self.trees = Trees(trees, depth)
+
+    @torch.no_grad()
+    def forward(self, x: Tensor, score: Tensor, outcome: Tensor, arm: Tensor) -> Regressed:
+        weight, bias = self.weight, self.bias
+        if not self.training:
+            # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
+            x, score, outcome, arm = (part.double() for part in (x, score, outcome, arm))
+            weight, bias = weight.double(), bias.double()
+        plain = Arm.both(x, outcome, arm, self.pseudo_count)
+        stiff = plain.solvers(x.new_tensor(LINEAR).exp())
+        directions = _standardised(_per_table(plain.directions(stiff[1])).flatten(2), arm.sum(-1, keepdim=True))
+        hinges = nn.functional.relu(torch.cat([x, directions], 2) @ weight + bias)
+        bent = Arm.both(hinges, outcome, arm, self.pseudo_count)
+        logistic = x.new_tensor(LOGISTIC).exp()
+        *flexible, sharp = bent.solvers(torch.cat([x.new_tensor(HINGES).exp(), 2 * logistic.view(1)]))
+        bent_fits = [bent.fit(solver) for solver in flexible]
+        mean = plain.mean.flatten(1).unflatten(0, (-1, 2))  # (B,2,4)
+        forest, chosen = self.trees(x, score, outcome, arm, mean)
+        candidates = [plain.means(), *(plain.fit(solver)[0] for solver in stiff), self._sparse(plain, stiff[0])]
+        candidates += [*(fit for fit, _ in bent_fits), bent.logistic(logistic, sharp)]
+        stack = _per_table(torch.stack(candidates, 2))  # (B,N,2,C-2,4)
+        stack = to_simplex(torch.cat([stack, forest.unsqueeze(3), chosen.unsqueeze(3)], 3))
+        shares = mixture(stack, outcome, arm)
+        law = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)
+        propensity = self._propensity(x, hinges, arm)
+        features = [directions, law.log(), stack[:, :, :, 4], stack[:, :, :, -3].log(), stack[:, :, :, -1]]
+        chance = propensity.unsqueeze(-1)
+        features += [_per_table(bent_fits[-1][1]).clamp(max=1), chance, chance.logit()]
+        return Regressed(torch.cat([part.flatten(2) for part in features], 2).float(), law, propensity, shares)
+
+    def _sparse(self, arm: Arm, solver: Tensor) -> Tensor:
+        """Ridge whose penalties follow the size of the last fit's coefficients: what is small is pushed to zero."""
+        slope, scale = solver @ arm.moment, None
+        for _ in range(SPARSE_ROUNDS):
+            size = slope.square().sum(-1).sqrt()
+            scale = size / size.amax(1, keepdim=True).clamp(min=1e-12)  # (B,P)
+            gram = arm.gram * scale.unsqueeze(1) * scale.unsqueeze(2)
+            ridge = arm.gram.new_tensor(SPARSE).exp() + RELATIVE_FLOOR * arm.eigenvalue
+            inner = inverse(gram, ridge)
+            solver = inner * scale.unsqueeze(1) * scale.unsqueeze(2)
+            slope = solver @ arm.moment
+        return arm.fit(solver)[0]
+
+    def _propensity(self, x: Tensor, hinges: Tensor, arm: Tensor) -> Tensor:
+        """The share of Z=1, and ridge regressions of Z, mixed: most instruments depend on few things, or on nothing."""
+        w = arm.sum(-1)
+        one = arm[:, :, 1:] / w.unsqueeze(-1).clamp(min=1e-30)
+        outcome = torch.cat([1 - one, one], 2)
+        plain, bent = (Arm(features, outcome, w, 0.5) for features in (x, hinges))
+        fits = [plain.means(), plain.fit(plain.solvers(x.new_tensor(PROPENSITY).exp())[0])[0]]
+        fits.append(bent.fit(bent.solvers(x.new_tensor(PROPENSITY).exp())[0])[0])
+        stack = to_simplex(torch.stack(fits, 2)).unsqueeze(2)  # (B,N,1,3,2)
+        shares = mixture(stack, outcome, w.unsqueeze(-1))
+        chance = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)[:, :, 0, 1]
+        return chance.clamp(PROPENSITY_LEAST, 1 - PROPENSITY_LEAST)
+
+
+def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
+    """(B,2,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
+
+    stack (B,N,2,C,4), leave-one-out; a soft row is its people with y=1 and its people with y=0.
+    """
+    people = arm.unsqueeze(-1) * outcome.unsqueeze(2)  # (B,N,2,4)
+    total = arm.sum(1).clamp(min=1e-6).unsqueeze(-1)  # (B,2,1)
+    shares = torch.full_like(stack[:, 0, :, :, 0], 1 / stack.shape[3])
+    for _ in range(EM_STEPS):
+        # sum over rows and cells of people * p_c / (mixture's p), times the old share
+        mixed = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)
+        shares = shares * (stack * (people / mixed).unsqueeze(3)).sum((1, 4)) / total
+    return shares / shares.sum(-1, keepdim=True).clamp(min=1e-12)

@@ -1,0 +1,101 @@
+"""The covariates' part: rows -> what they believe of the law, where the ends lie by it, and a pooled representation.
+
+B tables, N rows, P kept covariates, E width, Q quantities.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from ivicl.learn.network.precision import wide
+from ivicl.learn.network.rows import InducedBlock, log_weights
+from ivicl.learn.second.config import SecondConfig
+from ivicl.learn.second.ends import QUANTITIES, Rows, arms_of, estimate
+from ivicl.learn.second.grids import Grid
+from ivicl.learn.second.regression import CANDIDATES, RegressionLayer
+from ivicl.learn.second.summary import CountEstimates
+
+NEWS = 4 * QUANTITIES + 2 * CANDIDATES
+"""What the formulas say at the rows' laws, for the pool."""
+
+
+class RowAnswer(NamedTuple):
+    """What the rows of B tables say."""
+
+    pooled: Tensor
+    """(B,C) for the heads."""
+    law: Tensor
+    """(B,N,2,4) log soft law at each row."""
+    chance: Tensor
+    """(B,N) P(Z=1 | x)."""
+    grid: Grid
+    """(B,Q) where the ends lie, and the unit of what is not known about that."""
+
+
+class CovariatePath(nn.Module):
+    """x (B,N,P) strongest first, and the rows -> RowAnswer."""
+
+    def __init__(self, config: SecondConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.bf16 = False
+        """Set by the trainer: the rows' blocks, and nothing else, compute in bf16."""
+        self.regression = RegressionLayer(
+            config.max_features, config.regression_features, config.trees, config.tree_depth, config.pseudo_count
+        )
+        self.embed = nn.Linear(config.max_features + 8 + RegressionLayer.outputs, width)
+        self.blocks = nn.ModuleList(InducedBlock(width, config.heads, config.row_hidden) for _ in range(config.depth))
+        self.latents = nn.Parameter(torch.randn(config.latents, width))
+        self.condition = nn.Linear(config.summary_width, width)
+        self.row_norm = nn.LayerNorm(width)
+        self.law = nn.Linear(width, 8)
+        self.pool = nn.Sequential(
+            nn.Linear(2 * width + config.summary_width + NEWS, config.covariate_width), nn.GELU(approximate="tanh"),
+            nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
+        )  # fmt: skip
+        self.trust = nn.Linear(config.covariate_width, 4 * QUANTITIES)
+        for linear in (self.law, self.trust):
+            nn.init.zeros_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(
+        self, x: Tensor, score: Tensor, rows: Rows, summary: Tensor, plain: CountEstimates, noise: Tensor
+    ) -> RowAnswer:
+        """score (B,P) of the covariates, summary (B,S), plain: the quantities without covariates, noise (B,1)."""
+        cell, w = rows.cell.float(), rows.w.float()
+        arm = arms_of(cell) * w.unsqueeze(-1)
+        regressed = self.regression(x, score, cell[:, :, :4] + cell[:, :, 4:], arm)
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=self.bf16):
+            tokens, latents = self._attend(torch.cat([x, cell, regressed.features], 2), w, summary)
+        tokens = self.row_norm(tokens.float())
+        first = regressed.law
+        law = (first.log() + self.law(tokens).unflatten(2, (2, 4)).to(first.dtype)).log_softmax(-1)
+        # Nothing flows back from the formulas into the rows: where a sharp peak lies has gradients that drown all else.
+        exact = Rows(*(wide(part) for part in rows))
+        chance = wide(regressed.propensity)
+        by_layer = estimate(wide(first), chance, exact, wide(noise))
+        by_rows = estimate(wide(law.detach().exp()), chance, exact, wide(noise))
+        # Adjusting for covariates takes away part of the variance, seldom nearly all.
+        unit = torch.maximum(by_layer.se, 0.15 * plain.se)
+        steps = [(by_layer.one_step - by_layer.plug_in) / unit, (by_rows.plug_in - by_layer.plug_in) / unit]
+        news = [by_layer.plug_in, unit.log() / 9 + 1, *((step / 3).clamp(-3, 3) for step in steps)]
+        news.append(regressed.shares.flatten(1))
+        share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
+        mean = (share @ tokens).squeeze(1)
+        pooled = self.pool(torch.cat([mean, latents.float().mean(1), summary, *(part.float() for part in news)], 1))
+        weights = wide(self.trust(pooled.detach())).view(-1, 4, QUANTITIES)
+        mix = torch.stack([weights[:, 0] + 2, weights[:, 1], weights[:, 2]], 1).softmax(1)
+        anchor = by_layer.plug_in + unit * (mix[:, 1] * steps[0] + mix[:, 2] * steps[1]).clamp(-40, 40)
+        return RowAnswer(pooled, law, chance, Grid(anchor, unit * (1.5 * weights[:, 3].tanh()).exp()))
+
+    def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows and latents after all blocks."""
+        rows: Tensor = self.embed(inputs)
+        latents = self.latents.expand(rows.shape[0], -1, -1) + self.condition(summary).unsqueeze(1)
+        scores = log_weights(w)
+        for block in self.blocks:
+            rows, latents = block(rows, latents, scores)
+        return rows, latents
