@@ -78,7 +78,7 @@ MEAN_TERMS = [_mean_terms(t, y) for t, y in ((1, 1), (1, 0), (0, 1), (0, 0))]
 def mean_terms(law: Tensor) -> Tensor:
     """(...,2,2,2) soft laws to (...,4,4): the terms of each of MEAN_TERMS."""
     flat = law.flatten(-3)
-    return (flat @ flat.new_tensor(MEAN_TERMS).flatten(0, 1).T).unflatten(-1, (4, 4))
+    return torch.unflatten(flat @ flat.new_tensor(MEAN_TERMS).flatten(0, 1).T, -1, (4, 4))
 
 
 def mean_ends(law: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ivicl.learn.prior.batches import ESTIMANDS, CountBatch, Form, TableBatch
+from ivicl.learn.prior.batches import BINARY, ESTIMANDS, CountBatch, Form, TableBatch
 from ivicl.learn.prior.compressed import sample_compressed
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.counts import sample_counts
@@ -10,6 +10,7 @@ from ivicl.learn.prior.randomness import generator_for
 from ivicl.learn.prior.sampler import draw_form, sample_rows
 
 __all__ = [
+    "BINARY",
     "ESTIMANDS",
     "CountBatch",
     "Form",

@@ -181,7 +181,7 @@ def _amounts(
 ) -> tuple[Classes, Tensor, Tensor, Tensor, Tensor]:
     """People of each (cell, z, t) with mean and variance of their amounts; the classes in the range used."""
     law = torch.einsum("bcztg,bgl->bcztl", cell, classes.law.to(cell))
-    people = multinomial_counts(laws.count, law.flatten(2), g).unflatten(-1, law.shape[2:])  # (B, C, 2, 2, L)
+    people = torch.unflatten(multinomial_counts(laws.count, law.flatten(2), g), -1, law.shape[2:])  # (B, C, 2, 2, L)
     seen = people.sum((1, 2, 3)) > 0
     low = torch.where(seen, classes.values, torch.inf).amin(-1)
     high = torch.where(seen, classes.values, -torch.inf).amax(-1)

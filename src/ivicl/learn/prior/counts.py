@@ -54,7 +54,7 @@ def counts_for_arms(
     if form.amounts:
         classes, counts, spread = _moments(config, g, classes, arms, cells)
     else:
-        counts = multinomial_counts(arms, cells.flatten(2), g).unflatten(-1, (2, 2))
+        counts = torch.unflatten(multinomial_counts(arms, cells.flatten(2), g), -1, (2, 2))
         spread = torch.ones_like(counts[..., 0])
     mean = classes.mean.to(p)
     effect = strata.effect(mean)
@@ -71,7 +71,7 @@ def _moments(
 ) -> tuple[Classes, Tensor, Tensor]:
     """Amounts drawn for everybody: sums of 1-Y and Y by [z][t], spread of Y, and the classes in the range used."""
     law = torch.einsum("bztg,bgl->bztl", cells, classes.law.to(cells))
-    people = multinomial_counts(arms, law.flatten(2), g).unflatten(-1, law.shape[2:])  # (B, 2, 2, L)
+    people = torch.unflatten(multinomial_counts(arms, law.flatten(2), g), -1, law.shape[2:])  # (B, 2, 2, L)
     seen = people.sum((1, 2)) > 0
     low = torch.where(seen, classes.values, torch.inf).amin(-1)
     high = torch.where(seen, classes.values, -torch.inf).amax(-1)

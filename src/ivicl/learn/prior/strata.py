@@ -38,7 +38,7 @@ class Strata:
 
     def law_of(self, p: Tensor) -> Tensor:
         """(..., S) strata probabilities to (..., 2, 2, G) = P(T=t, class | Z=z)."""
-        return (p @ self.law.to(p)).unflatten(-1, (2, 2, self.groups))
+        return torch.unflatten(p @ self.law.to(p), -1, (2, 2, self.groups))
 
     def effect(self, mean: Tensor) -> Tensor:
         """(B, S) what each stratum adds to the effect; mean (B, G) amounts of the classes."""

@@ -14,6 +14,8 @@ from ivicl.identification.strata import GAMMA
 class SecondConfig:
     """Everything that decides the graph. Two configs that are equal give networks with the same parameters."""
 
+    architecture: str = "second"
+    """What a saved config is told by; nothing else is allowed."""
     width: int = 96
     """E: width of a row token."""
     depth: int = 2
@@ -45,6 +47,8 @@ class SecondConfig:
     """Concentration of the prior's Dirichlet on the strata of a binary outcome."""
 
     def __post_init__(self) -> None:
+        if self.architecture != "second":
+            raise InputError(f"network.architecture must be 'second', but is {self.architecture!r}.")
         if self.width % self.heads:
             raise InputError(f"network.width is {self.width}, which is not a multiple of heads, {self.heads}.")
 

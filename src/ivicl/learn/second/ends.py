@@ -46,10 +46,10 @@ def estimate(law: Tensor, chance: Tensor, rows: Rows, temperature: Tensor) -> Es
     ends, coefficients = _quantities(law, arms, share, temperature)
     own = arms_of(rows.cell)  # (B,N,2) which arm the row is in
     inverse = (own / arms).sum(-1)  # 1 / P(its own z)
-    fitted = (law.flatten(2) * own.repeat_interleave(4, -1)).unsqueeze(2)  # (B,N,1,8)
+    fitted = (law.flatten(2) * _stretched(own, 4)).unsqueeze(2)  # (B,N,1,8)
     residual = ((rows.cell.unsqueeze(2) - fitted) * coefficients).sum(-1) * inverse.unsqueeze(-1)  # (B,N,Q)
     # Among the people of one row the outcome varies too; c is linear in it, with this slope.
-    paired = (coefficients * taken(rows.cell).unsqueeze(2)).unflatten(-1, (4, 2))
+    paired = torch.unflatten(coefficients * taken(rows.cell).unsqueeze(2), -1, (4, 2))
     slope = (paired[..., 1] - paired[..., 0]).sum(-1) * inverse.unsqueeze(-1)
     squares = residual.square() + slope.square() * rows.v.unsqueeze(-1)
     one_step = ends + (share.unsqueeze(-1) * residual).sum(1)
@@ -59,17 +59,17 @@ def estimate(law: Tensor, chance: Tensor, rows: Rows, temperature: Tensor) -> Es
 
 def arms_of(cell: Tensor) -> Tensor:
     """(B,N,2) one-hot of z, from soft cells (B,N,8)."""
-    return cell.unflatten(-1, (2, 4)).sum(-1)
+    return torch.unflatten(cell, -1, (2, 4)).sum(-1)
 
 
 def taken(cell: Tensor) -> Tensor:
     """(B,N,8) one at both outcomes of the row's own (z, t)."""
-    return cell.unflatten(-1, (4, 2)).sum(-1).repeat_interleave(2, -1)
+    return _stretched(torch.unflatten(cell, -1, (4, 2)).sum(-1), 2)
 
 
 def _quantities(law: Tensor, arms: Tensor, share: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
     """The quantities (B,Q) at a law, and their coefficients (B,N,Q,8) on it."""
-    terms = mean_terms(law.unflatten(-1, (2, 2)))  # (B,N,4,4)
+    terms = mean_terms(torch.unflatten(law, -1, (2, 2)))  # (B,N,4,4)
     active = (terms / temperature.unsqueeze(1).unsqueeze(1)).softmax(-1)
     table = law.new_tensor(MEAN_TERMS)  # (4,4,8)
     c = torch.einsum("bnkj,kjc->bnkc", active, table)  # (B,N,4,8)
@@ -82,7 +82,7 @@ def _quantities(law: Tensor, arms: Tensor, share: Tensor, temperature: Tensor) -
     outcome = law.new_tensor([0.0, 1.0] * 4)
     treated = law.new_tensor([0.0, 0.0, 1.0, 1.0] * 2)
     side = law.new_tensor([-1.0] * 4 + [1.0] * 4)
-    by_arm = arms.repeat_interleave(4, -1)  # (B,N,8)
+    by_arm = _stretched(arms, 4)  # (B,N,8)
     flat = law.flatten(2)
     mean, taking = ((share.unsqueeze(1) @ (flat * by_arm)) @ f.unsqueeze(1) for f in (outcome, treated))
     mean, taking = mean.flatten(), taking.flatten()
@@ -111,3 +111,8 @@ def _quantities(law: Tensor, arms: Tensor, share: Tensor, temperature: Tensor) -
 def _uncrossed(lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
     middle = 0.5 * (lower + upper)
     return torch.minimum(lower, middle), torch.maximum(upper, middle)
+
+
+def _stretched(values: Tensor, times: int) -> Tensor:
+    """(B,N,k) -> (B,N,k*times): each entry several times over, by a view that exports as one."""
+    return values.unsqueeze(-1).expand(-1, -1, -1, times).flatten(2)

@@ -36,7 +36,7 @@ def write_effect(raw: Tensor, grid: Grid, spikes: Spikes, spiked: Tensor) -> Ten
     lower, upper = grid.anchor[:, :1], grid.anchor[:, 1:2]
     # A unit below one bin cannot be seen at the bins' centres.
     scale = grid.unit[:, :2].clamp(min=1.5 / BINS, max=0.25)
-    plain, inner, left, right, share, shape = raw.split(EFFECT_PARTS, 1)
+    plain, inner, left, right, share, shape = raw.split_with_sizes(EFFECT_PARTS, 1)
     between = _relative(lower, (upper - lower).clamp(min=0.01), EFFECT_SPAN)
     smooth = _plain(plain) + read_grid(inner, between)
     smooth = smooth + read_grid(left, _relative(lower, scale[:, :1], END_SPAN))

@@ -63,7 +63,8 @@ class RegressionLayer(nn.Module):
 
     @torch.no_grad()
     def forward(self, x: Tensor, score: Tensor, outcome: Tensor, arm: Tensor) -> Regressed:
-        weight, bias = self.weight, self.bias
+        weight: Tensor = self.weight
+        bias: Tensor = self.bias
         if not self.training:
             # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
             x, score, outcome, arm = (part.double() for part in (x, score, outcome, arm))
@@ -76,7 +77,7 @@ class RegressionLayer(nn.Module):
         logistic = x.new_tensor(LOGISTIC).exp()
         *flexible, sharp = bent.solvers(torch.cat([x.new_tensor(HINGES).exp(), 2 * logistic.view(1)]))
         bent_fits = [bent.fit(solver) for solver in flexible]
-        mean = plain.mean.flatten(1).unflatten(0, (-1, 2))  # (B,2,4)
+        mean = torch.unflatten(plain.mean.flatten(1), 0, (-1, 2))  # (B,2,4)
         forest, chosen = self.trees(x, score, outcome, arm, mean)
         candidates = [plain.means(), *(plain.fit(solver)[0] for solver in stiff), self._sparse(plain, stiff[0])]
         candidates += [*(fit for fit, _ in bent_fits), bent.logistic(logistic, sharp)]
@@ -118,15 +119,28 @@ class RegressionLayer(nn.Module):
 
 
 def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
-    """(B,2,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
+    """(B,A,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
 
-    stack (B,N,2,C,4), leave-one-out; a soft row is its people with y=1 and its people with y=0.
+    stack (B,N,A,C,L) leave-one-out laws of A arms; outcome (B,N,L), whose two halves are the treatments if L = 4. A
+    soft row is its people with y=1 and its people with y=0. In float32: weights need no more.
     """
-    people = arm.unsqueeze(-1) * outcome.unsqueeze(2)  # (B,N,2,4)
-    total = arm.sum(1).clamp(min=1e-6).unsqueeze(-1)  # (B,2,1)
-    shares = torch.full_like(stack[:, 0, :, :, 0], 1 / stack.shape[3])
+    arms, half = arm.shape[2], outcome.shape[2] // 2
+    own = (arm > 0).float().unsqueeze(-1).unsqueeze(-1)
+    likely = (stack.float() * own).sum(2)  # (B,N,C,L) at the row's own arm
+    shown = outcome.float()
+    if half == 2:
+        # Only one treatment was taken: its two outcomes are all that is needed.
+        took = (shown[:, :, 2:].sum(-1, keepdim=True) > 0).float().unsqueeze(-1)
+        likely = likely[..., :2] * (1 - took) + likely[..., 2:] * took
+        shown = shown[:, :, :2] + shown[:, :, 2:]
+    likely = likely.transpose(2, 3).flatten(1, 2)  # (B,2N,C)
+    people = (arm.float().unsqueeze(2) * shown.unsqueeze(-1)).flatten(1, 2)  # (B,2N,A)
+    inside = (people > 0).float()
+    total = people.sum(1).unsqueeze(-1) + 1  # (B,A,1); one more, who is shared equally: an arm may be empty
+    equal = 1 / stack.shape[3]
+    shares = (0 * likely[:, :1] + equal).expand(-1, arms, -1)
     for _ in range(EM_STEPS):
-        # sum over rows and cells of people * p_c / (mixture's p), times the old share
-        mixed = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)
-        shares = shares * (stack * (people / mixed).unsqueeze(3)).sum((1, 4)) / total
-    return shares / shares.sum(-1, keepdim=True).clamp(min=1e-12)
+        mixed = (likely @ shares.transpose(1, 2)).clamp(min=1e-12)  # (B,2N,A)
+        pulled = (people * inside / mixed).transpose(1, 2) @ likely  # (B,A,C)
+        shares = (shares * pulled + equal) / total
+    return shares.to(stack.dtype)

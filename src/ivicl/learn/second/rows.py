@@ -72,7 +72,7 @@ class CovariatePath(nn.Module):
             tokens, latents = self._attend(torch.cat([x, cell, regressed.features], 2), w, summary)
         tokens = self.row_norm(tokens.float())
         first = regressed.law
-        law = (first.log() + self.law(tokens).unflatten(2, (2, 4)).to(first.dtype)).log_softmax(-1)
+        law = (first.log() + torch.unflatten(self.law(tokens), 2, (2, 4)).to(first.dtype)).log_softmax(-1)
         # Nothing flows back from the formulas into the rows: where a sharp peak lies has gradients that drown all else.
         exact = Rows(*(wide(part) for part in rows))
         chance = wide(regressed.propensity)

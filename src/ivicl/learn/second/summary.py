@@ -45,7 +45,7 @@ def moments_of(cell: Tensor, y: Tensor, v: Tensor, w: Tensor, most: float) -> tu
     """Counts (B,8) scaled down to at most `most` people, spread (B,4) and binary (B,1), from rows."""
     people = wide(cell) * wide(w).unsqueeze(-1)
     counts = people.sum(1)
-    at = (people.unflatten(-1, (4, 2)).sum(-1)).transpose(1, 2)  # (B,4,N) people of each row in each (z, t)
+    at = (torch.unflatten(people, -1, (4, 2)).sum(-1)).transpose(1, 2)  # (B,4,N) people of each row in each (z, t)
     total = at.sum(-1)
     mean = (at * wide(y).unsqueeze(1)).sum(-1) / total.clamp(min=1e-30)
     square = (at * (wide(v).unsqueeze(1) + (wide(y).unsqueeze(1) - mean.unsqueeze(-1)).square())).sum(-1) / total.clamp(
@@ -72,8 +72,8 @@ def count_estimates(moments: Moments, pseudo_count: float) -> CountEstimates:
     arms = ((people + 1) / (people + 1).sum(-1, keepdim=True)).unsqueeze(1)
     one = torch.ones_like(counts[:, :1])
     value, c = _quantities(law.unsqueeze(1), arms, one, noise(counts))
-    c = c.squeeze(1).unflatten(-1, (2, 2, 2))  # (B,Q,z,t,y)
-    cells = law.unflatten(-1, (2, 2)).unsqueeze(1)  # (B,1,z,t,y)
+    c = torch.unflatten(c.squeeze(1), -1, (2, 2, 2))  # (B,Q,z,t,y)
+    cells = torch.unflatten(law, -1, (2, 2)).unsqueeze(1)  # (B,1,z,t,y)
     shown = cells.sum(-1)
     high = cells[..., 1] / shown.clamp(min=1e-30)
     centre = c[..., 0] * (1 - high) + c[..., 1] * high

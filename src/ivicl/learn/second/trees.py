@@ -40,43 +40,42 @@ class Trees(nn.Module):
         """outcome (B,N,4) soft cells of (t, y), arm (B,N,2) weights, mean (B,2,4) of the arms.
 
         Two averages over the trees: of all alike, and by how well each predicts people whom it has not seen, which
-        finds the few that ask the right questions.
+        finds the few that ask the right questions. In float32: a leaf's mean needs no more.
         """
-        laws = self._laws(x, score, outcome, arm, mean)  # (B,N,K,2,4)
-        likelihood = (laws * outcome.unsqueeze(2).unsqueeze(2)).sum(-1).clamp(min=1e-4).log()
-        total = (likelihood * arm.unsqueeze(2)).sum((1, 3))  # (B,K)
-        share = (TEMPER * total).softmax(-1).view(-1, 1, self.trees, 1, 1)
-        return laws.mean(2), (laws * share).sum(2)
+        x, score, outcome, arm, mean = (part.float() for part in (x, score, outcome, arm, mean))
+        # (B,1,N,8): what a row adds to its leaf, people and their outcomes by arm; and one person of it.
+        shown = (arm.unsqueeze(-1) * outcome.unsqueeze(2)).flatten(2).unsqueeze(1)
+        present = (arm > 0).float().unsqueeze(-1)
+        own = (present * outcome.unsqueeze(2)).flatten(2).unsqueeze(1)
+        people = shown.sum(-1, keepdim=True)
+        laws = self._laws(x, score, arm.sum(-1), shown, own, mean)  # (B,K,N,8)
+        likelihood = (laws * own).sum(-1, keepdim=True).clamp(min=1e-4).log()
+        total = (likelihood * people).sum((2, 3))  # (B,K)
+        share = (TEMPER * total).softmax(-1).unsqueeze(1)
+        flat = laws.flatten(2)
+        forest, chosen = flat.mean(1), (share @ flat).squeeze(1)
+        shape = (-1, x.shape[1], 2, 4)
+        return forest.view(shape), chosen.view(shape)
 
-    def _laws(self, x: Tensor, score: Tensor, outcome: Tensor, arm: Tensor, mean: Tensor) -> Tensor:
-        """(B,N,K,2,4) the leave-one-out law of each tree at each row."""
-        answers = self._answers(x[:, :, :STRONGEST], score[:, :STRONGEST], arm.sum(-1))  # (B,N,K*d) in {0, 1}
-        powers = answers.new_tensor([2.0**k for k in range(self.depth)])
-        leaf = (answers.unflatten(2, (self.trees, self.depth)) * powers).sum(-1)  # (B,N,K)
-        # What a row adds to its leaf: people and their outcomes, by arm. (B,N,8)
-        shown = (arm.unsqueeze(-1) * outcome.unsqueeze(2)).flatten(2)
-        present = (arm > 0).to(outcome.dtype).unsqueeze(-1)
-        own = (outcome.unsqueeze(2) * present).unsqueeze(2)  # one person of the row
+    def _laws(self, x: Tensor, score: Tensor, w: Tensor, shown: Tensor, own: Tensor, mean: Tensor) -> Tensor:
+        """(B,K,N,8) the leave-one-out law of each tree at each row."""
+        answers = self._answers(x[:, :, :STRONGEST], score[:, :STRONGEST], w)  # (B,K*d,N) in {0, 1}
+        powers = answers.new_tensor([2.0**k for k in range(self.depth)]).view(1, 1, -1, 1)
+        leaf = (torch.unflatten(answers, 1, (self.trees, self.depth)) * powers).sum(2)  # (B,K,N)
         places = torch.arange(2**self.depth, device=x.device, dtype=leaf.dtype)
-        pull = SHRINKAGE * mean.unsqueeze(1).unsqueeze(1)
+        pull = (SHRINKAGE * mean).flatten(1).view(-1, 1, 1, 8)
+        adds = shown.transpose(2, 3)
         laws = []
         for start in range(0, self.trees, CHUNK):
-            part = leaf[:, :, start : start + CHUNK]
-            laid = (part.unsqueeze(-1) == places).flatten(2).to(outcome.dtype)  # (B,N,k*2^d)
-            found = self._back(laid, laid.transpose(1, 2) @ shown, part.shape[2])  # (B,N,k,2,4)
-            people = found.sum(-1, keepdim=True) - present.unsqueeze(2)
-            laws.append((found - own + pull) / (people + SHRINKAGE))
-        return torch.cat(laws, 2)
-
-    def _back(self, laid: Tensor, held: Tensor, trees: int) -> Tensor:
-        """What each row's leaf holds, tree by tree: (B,N,k,2,4)."""
-        leaves = 2**self.depth
-        by_tree = laid.unflatten(2, (trees, leaves)).transpose(1, 2)  # (B,k,N,2^d)
-        found = by_tree @ held.unflatten(1, (trees, leaves))  # (B,k,N,8)
-        return found.transpose(1, 2).unflatten(-1, (2, 4))
+            laid = (leaf[:, start : start + CHUNK].unsqueeze(-1) == places).float()  # (B,k,N,2^d)
+            held = (adds @ laid).transpose(2, 3)  # (B,k,2^d,8)
+            found = laid @ held - own + pull
+            size = torch.unflatten(found, -1, (2, 4)).sum(-1, keepdim=True).clamp(min=1e-6)
+            laws.append((torch.unflatten(found, -1, (2, 4)) / size).flatten(3))
+        return torch.cat(laws, 1)
 
     def _answers(self, x: Tensor, score: Tensor, w: Tensor) -> Tensor:
-        """(B,N,K*d): is the question's covariate above its cut?"""
+        """(B,K*d,N): is the question's covariate above its cut?"""
         share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)  # (B,1,N)
         cuts = x.new_tensor(CUTS)
         below = torch.stack([(share @ (x <= cut).to(x.dtype)).squeeze(1) for cut in CUTS], -1)  # (B,P,C)
@@ -89,5 +88,5 @@ class Trees(nn.Module):
         useless = ((shares < 0.02) | (shares > 0.98)).to(x.dtype)
         distance = (shares - self.quantile.to(x.dtype).view(1, -1, 1)).abs() + 10 * useless
         cut = cuts[distance.argmin(-1)]  # (B,K*d)
-        values = x.gather(2, column.unsqueeze(1).expand(-1, x.shape[1], -1))
-        return (values > cut.unsqueeze(1)).to(x.dtype)
+        values = x.transpose(1, 2).gather(1, column.unsqueeze(-1).expand(-1, -1, x.shape[1]))
+        return (values > cut.unsqueeze(-1)).to(x.dtype)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ivicl.errors import InputError
+from ivicl.learn.architectures import Config, config_from_dict
 from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.prior import PriorConfig
+from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.training.devices import DEVICES
 from ivicl.learn.training.losses import LossWeights
 
@@ -77,7 +79,7 @@ class TrainConfig:
     """`bf16` for the rows' blocks, `fp32`, or `auto`: bf16 where the device multiplies it natively."""
     loss: LossWeights = field(default_factory=LossWeights)
     """Weights of the teachers."""
-    network: NetworkConfig = field(default_factory=NetworkConfig.cpu)
+    network: Config = field(default_factory=NetworkConfig.cpu)
     """Shape of the network; its `gamma` is always that of `prior`."""
     prior: PriorConfig = field(default_factory=PriorConfig.default)
     """The prior over data sets."""
@@ -94,7 +96,7 @@ class TrainConfig:
 
     @staticmethod
     def preset(name: str) -> TrainConfig:
-        presets = {"cpu": TrainConfig, "paper": _paper}
+        presets = {"cpu": TrainConfig, "paper": _paper, "second": _second}
         if name not in presets:
             raise InputError(f"There is no preset {name!r}; the presets are {', '.join(presets)}.")
         return presets[name]()
@@ -106,7 +108,7 @@ class TrainConfig:
     @staticmethod
     def from_dict(values: dict[str, Any]) -> TrainConfig:
         values = dict(values)
-        for name, make in (("network", NetworkConfig.from_dict), ("prior", PriorConfig.from_dict)):
+        for name, make in (("network", config_from_dict), ("prior", PriorConfig.from_dict)):
             if name in values:
                 values[name] = make(values[name])
         if "loss" in values:
@@ -216,3 +218,8 @@ def _paper() -> TrainConfig:
         network=NetworkConfig.paper(),
         prior=PriorConfig.paper(),
     )
+
+
+def _second() -> TrainConfig:
+    """The second network on two cores: more to learn from a table, so that its own ends count as much as the effect."""
+    return TrainConfig(loss=LossWeights(ends=1.0, law=5.0), network=SecondConfig())

@@ -13,15 +13,13 @@ from typing import Any
 
 import torch
 
-from ivicl.learn.prior import CountBatch
 from ivicl.learn.training import plan
 from ivicl.learn.training.journal import Journal, progress_bar
-from ivicl.learn.training.losses import count_loss, table_loss
 from ivicl.learn.training.optim import clip_gradients
 from ivicl.learn.training.processes import Processes, joined
 from ivicl.learn.training.run import Run
 from ivicl.learn.training.stop import StopSignals
-from ivicl.learn.training.validation import validate
+from ivicl.learn.training.teaching import micro_loss, validate
 
 logger = logging.getLogger(__name__)
 
@@ -88,10 +86,7 @@ def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
         if index % processes.world != processes.rank:
             continue
         micro = plan.make(config, run.step, index, kind, share)
-        if isinstance(micro.batch, CountBatch):
-            losses = count_loss(network, micro.batch, config.loss, micro.generator)
-        else:
-            losses = table_loss(network, micro.batch, config.loss, micro.generator, one_label=not config.orbit)
+        losses = micro_loss(network, micro, config)
         torch.autograd.backward(losses["loss"] * share)
         sizes[kind] += micro.tables
         sums[kind] += losses["effect"].item() / (rows if kind == "rows" else 1)

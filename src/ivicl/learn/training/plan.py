@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 
 from ivicl.learn.network.groups import Teacher
-from ivicl.learn.prior import CountBatch, TableBatch, generator_for, sample_compressed, sample_counts, sample_rows
+from ivicl.learn.prior import (
+    BINARY,
+    CountBatch,
+    Form,
+    TableBatch,
+    draw_form,
+    generator_for,
+    sample_compressed,
+    sample_counts,
+    sample_rows,
+)
+from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.training.config import TrainConfig
 
 SMALL = 2000.0
@@ -45,27 +57,32 @@ def make(config: TrainConfig, step: int, index: int, kind: str, share: float) ->
     """Draw micro-batch `index` of `step`: the same tables on any machine, after any interruption."""
     generator = generator_for(config.seed, step, index)
     batch: CountBatch | TableBatch
+    # The first network knows yes/no outcomes only.
+    form = draw_form(config.prior, generator) if isinstance(config.network, SecondConfig) else BINARY
     if kind == "counts":
         size = config.count_batch if step < config.count_steps else config.mixed_count_batch
-        batch = count_tables(config, generator, size)
+        batch = count_tables(config, generator, size, form)
     elif kind == "compressed":
-        batch = sample_compressed(config.prior, generator, config.compressed_batch)
+        batch = sample_compressed(config.prior, generator, config.compressed_batch, form=form)
     else:
         n, d = row_shape(config, step, generator)
-        batch = sample_rows(config.prior, generator, max(1, config.row_tokens // n), n, d)
+        batch = sample_rows(config.prior, generator, max(1, config.row_tokens // n), n, d, form)
     return MicroBatch(kind, batch, share, generator)
 
 
-def count_tables(config: TrainConfig, generator: torch.Generator, size: int) -> CountBatch:
+def count_tables(config: TrainConfig, generator: torch.Generator, size: int, form: Form = BINARY) -> CountBatch:
     """Count tables of the prior, and among them the share of small ones that is asked for."""
+    # Splits of more than two classes cost more.
+    draws = config.count_draws if form.groups == 2 else max(1, config.count_draws // 4)
     small = round(config.small_share * size)
     low, high = config.prior.population
-    parts = [sample_counts(config.prior, generator, size - small, n_draws=config.count_draws)]
+    parts = [sample_counts(config.prior, generator, size - small, draws, form)]
     if small:
         fewer = config.prior.with_options(population=(low, min(SMALL, high)))
-        parts.append(sample_counts(fewer, generator, small, n_draws=config.count_draws))
-    names = [field.name for field in fields(CountBatch)]
-    return CountBatch(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
+        parts.append(sample_counts(fewer, generator, small, draws, form))
+    names = [field.name for field in fields(CountBatch) if field.name != "form"]
+    joined: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in names}
+    return CountBatch(**joined, form=form)
 
 
 def row_shape(config: TrainConfig, step: int, generator: torch.Generator) -> tuple[int, int]:

@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
 from ivicl.errors import InputError
+from ivicl.learn.architectures import Network, build
 from ivicl.learn.files import load_tensors, save_tensors
 from ivicl.learn.network.checkpoint import load_weights
-from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.training import devices
 from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.optim import MuonAdamW
@@ -34,7 +34,7 @@ class Run:
         self.device = devices.pick(config.device, local_rank())
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(config.seed)
-            network = IVNetwork(config.network)
+            network = build(config.network)
         self.network = network.to(self.device)
         self.network.covariates.bf16 = devices.rows_in_bf16(config.precision, self.device)
         self.average = self._fresh_average()
@@ -57,10 +57,10 @@ class Run:
     def finished(self) -> bool:
         return self.step >= self.config.steps
 
-    def averaged(self) -> IVNetwork:
+    def averaged(self) -> Network:
         """The network with the averaged weights: what is evaluated and shipped."""
         network = self.average.module
-        assert isinstance(network, IVNetwork)
+        assert isinstance(network, Network)
         network.covariates.bf16 = False
         return network
 
@@ -122,14 +122,14 @@ class Run:
         self.before = [*record.get("before", []), {name: v for name, v in record.items() if name != "before"}]
 
 
-def result_of(folder: Path) -> tuple[IVNetwork, dict[str, Any]]:
+def result_of(folder: Path) -> tuple[Network, dict[str, Any]]:
     """What a run has come to, on the CPU: the averaged network, and what is kept of it in the files that it leaves.
 
     That is its prior, its settings, how far it came, and the runs it started from.
     """
     tensors, meta = _load(folder)
     config = TrainConfig.from_dict(meta["config"])
-    network = IVNetwork(config.network)
+    network = build(config.network)
     network.load_state_dict(_part(tensors, "average.module."))
     settings = {name: value for name, value in config.to_dict().items() if name not in ("network", "prior")}
     place = {"step": meta["step"], "hours": round(meta["seconds"] / 3600, 2), "tables": meta["tables"]}
