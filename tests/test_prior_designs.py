@@ -15,10 +15,13 @@ from ivicl.learn.prior import (
     sample_rows,
 )
 from ivicl.learn.prior import compressed as compressed_module
-from ivicl.learn.prior.counts import counts_for_arms, posterior_draws
-from ivicl.learn.prior.designs import FORBIDDEN, SLACK, UNSAFE, log_ratio, smallest_arm, tilted_beta
+from ivicl.learn.prior.batches import BINARY
+from ivicl.learn.prior.counts import counts_for_arms
+from ivicl.learn.prior.designs import FORBIDDEN, SLACK, breaks, log_ratio, smallest_arm, tilted_beta
+from ivicl.learn.prior.labels import split_draws
 from ivicl.learn.prior.randomness import dirichlet, multinomial_counts, symmetric_beta
 from ivicl.learn.prior.sampler import draw_rows, laws_given_events, propose_laws
+from ivicl.learn.prior.strata import strata_of
 from ivicl.learn.theory import EFFECT, law_of, sharp_ends, sharp_terms
 from ivicl.methods.classical import balke_pearl
 
@@ -149,8 +152,10 @@ def event_tables(kind: str, event: int, config: PriorConfig, chosen: bool, seed:
         table, laws = draw.table, draw.laws
     else:
         g = generator_for(seed, 1)
-        laws = laws_given_events(config, g, size, lambda e: compressed_module._propose(config, g, e, 4, 2))
-        table = compressed_module._compress(laws, g)
+        laws = laws_given_events(
+            config, g, size, BINARY, lambda e: compressed_module._propose(config, g, e, 4, 2, BINARY)
+        )
+        table = compressed_module._compress(config, laws, BINARY, g)
     zt = arm_counts(table.z, table.t, table.w)
     happened = ((zt == 0) | ~FORBIDDEN[event]).all(-1).all(-1)
     if chosen:
@@ -170,7 +175,7 @@ def event_tables(kind: str, event: int, config: PriorConfig, chosen: bool, seed:
         (table.w * table.y * table.x[..., 0]).sum(-1) / n,
     ]
     eps = SLACK * smallest_arm(torch.full((size,), event), laws.propensity)
-    unsafe = 1.6 * UNSAFE[event].double().mean().item()
+    unsafe = 1.6 * breaks(2).any(1)[event].double().mean().item()
     q = torch.tensor(stats.beta(unsafe, 1.6 - unsafe).ppf((np.arange(200) + 0.5) / 200))
     normaliser = ((1 - eps[:, None] * q) ** n[:, None]).mean(-1)
     return torch.stack(columns, -1)[happened].numpy(), (1 / normaliser)[happened].numpy()
@@ -194,7 +199,7 @@ def test_selected_tables_with_covariates_are_plain_tables_in_which_the_event_hap
 def test_the_acceptance_ratio_is_a_probability_for_nearly_all_proposals():
     config = DEFAULT.with_options(one_sided_share=0.8, perfect_share=0.2)
     event = torch.randint(1, 7, (300,), generator=generator_for(9, 0))
-    laws = propose_laws(config, generator_for(9, 1), event, 256, 4)
+    laws = propose_laws(config, generator_for(9, 1), event, 256, 4, BINARY)
     ratio = log_ratio(laws.event, laws.p, laws.propensity, laws.count, laws.target)
     assert (ratio > 0).float().mean() < 0.06
     assert ratio.exp().clamp(max=1).mean() > 0.4
@@ -203,7 +208,8 @@ def test_the_acceptance_ratio_is_a_probability_for_nearly_all_proposals():
 # ---------------------------------------------------------------- pieces
 def test_posterior_draws_agree_with_the_sixteen_swaps_in_mean_and_with_the_prior_in_law():
     p = dirichlet((20_000, 16), generator_for(10, 0), 0.1)
-    draws = posterior_draws(p, 0.1, 4, generator_for(10, 1))
+    effect = EFFECT.double().expand_as(p)
+    draws = split_draws(p, effect, strata_of(2), 0.1, 4, generator_for(10, 1))
     effect = p @ EFFECT.double()
     assert stats.ks_2samp(draws[:, 0].numpy(), effect.numpy()).pvalue > 1e-3
     lower, upper = sharp_ends(law_of(p))

@@ -320,16 +320,15 @@ def test_labels_are_recoded_with_their_tables() -> None:
     def centred(values: torch.Tensor) -> torch.Tensor:  # a label on the edge of a bin would change bins when mirrored
         return (((values + 1) * 512).floor().clamp(0, 1023) + 0.5) / 512 - 1
 
-    labels = {name: centred(getattr(batch, name)) for name in ("effect", "orbit", "lower", "upper")}
+    labels = {name: centred(getattr(batch, name)) for name in ("effect", "draws", "ends")}
     batch = replace(batch, **labels)
-    flipped = replace(
-        batch, t=1 - batch.t, effect=-batch.effect, orbit=-batch.orbit, lower=-batch.upper, upper=-batch.lower,
-        law=batch.law.flip(3),
-    )  # fmt: skip
+    ends = batch.ends.clone()
+    ends[:, 0], ends[:, 1] = -batch.upper, -batch.lower
+    flipped = replace(batch, t=1 - batch.t, effect=-batch.effect, draws=-batch.draws, ends=ends, law=batch.law.flip(3))
     with torch.no_grad():
         one = table_loss(network, batch, LossWeights(), generator_for(4, 0))
         two = table_loss(network, flipped, LossWeights(), generator_for(4, 0))
-        wrong = table_loss(network, replace(flipped, orbit=batch.orbit), LossWeights(), generator_for(4, 0))
+        wrong = table_loss(network, replace(flipped, draws=batch.draws), LossWeights(), generator_for(4, 0))
     for key in ("effect", "ends", "law"):
         assert one[key].item() == pytest.approx(two[key].item(), abs=1e-3)
     assert abs(one["effect"].item() - wrong["effect"].item()) > 0.01
