@@ -85,7 +85,7 @@ def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_weights_and_graph_are_the_same_model(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from ivicl.learn.network.checkpoint import load_weights
+    from ivicl.learn.checkpoint import load_weights
 
     network, record = load_weights(Path(__file__).parents[1] / "weights" / "ivicl.safetensors")
     assert record["training"] == Model.shipped().metadata["training"]

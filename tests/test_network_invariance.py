@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
+from ivicl.learn.export import export, rounded  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
-from ivicl.learn.network.export import export, rounded  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.methods.pretrained.runtime import Model, Posteriors  # noqa: E402
 

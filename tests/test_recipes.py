@@ -1,66 +1,249 @@
-"""The recipes of CONTRIBUTING.md do what they say."""
+"""Recipes: one command makes a model, goes on after any kill, and refuses a mistake before it has cost an hour."""
 
 from __future__ import annotations
 
-import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from every_method import ROLES, small_table
-from ivicl import IVBounds
-from ivicl.data import outcome
-from ivicl.errors import InputError
-from ivicl.methods import Method, MethodBounds
-from ivicl.methods.estimands import ESTIMANDS, Estimand
-from ivicl.results.report.words import answer_sentence, methods_paragraph, question_sentence
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
 
-TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+from typer.testing import CliRunner  # noqa: E402
 
+from ivicl.cli import app  # noqa: E402
+from ivicl.errors import InputError  # noqa: E402
+from ivicl.learn.checkpoint import load_weights  # noqa: E402
+from ivicl.learn.files import load_tensors  # noqa: E402
+from ivicl.learn.recipes.recipe import load_recipe  # noqa: E402
+from ivicl.learn.recipes.stages import run_recipe  # noqa: E402
+from ivicl.learn.training import loop  # noqa: E402
+from ivicl.methods.pretrained.runtime import Model  # noqa: E402
 
-def recipe(heading: str) -> str:
-    return TEXT.split(f"## {heading}\n")[1].split("```python\n")[1].split("```")[0]
-
-
-def test_a_method(tmp_path, monkeypatch):
-    (tmp_path / "equal_effects.py").write_text(recipe("Adding a method"), encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    method = importlib.import_module("equal_effects").METHOD
-    found = IVBounds(method, spread=0.1).fit(small_table(), **ROLES)
-    late = IVBounds(method="late").fit(small_table(), **ROLES)
-    assert found.estimates.lower == pytest.approx(late.estimates.lower)
-    assert found.width == pytest.approx(0.2)
-    assert "equal effects" in methods_paragraph(found)
-    with pytest.raises(InputError, match="spread must be at least 0, but is -1"):
-        IVBounds(method, spread=-1).fit(small_table(), **ROLES)
+WEIGHTS = Path(__file__).parents[1] / "weights" / "ivicl.safetensors"
+ONLY_ROWS = {"mixed_count_batch", "compressed_batch", "row_batches", "row_tokens", "summary_lr", "rows_lr", "long_from"}
+"""Settings that a stage of count tables alone never reads."""
 
 
-def test_an_estimand(monkeypatch):
-    entry = eval("{" + recipe("Adding an estimand") + "}", {"Estimand": Estimand})
-    monkeypatch.setitem(ESTIMANDS, *next(iter(entry.items())))
-    answers = Method("own", "Own", lambda d, r: MethodBounds(0.2, 3.0, estimand=r.estimand), "confidence", "")
-    method = Method(**(vars(answers) | {"estimands": ("ATE", "ATT")}))
-    found = IVBounds(method, estimand="ATT").fit(small_table(), **ROLES)
-    assert (found.lower, found.upper) == (0.2, 1.0), "cut to what a difference of probabilities can be"
-    assert question_sentence(found).startswith("Among those who had the treatment 't'")
-    assert "raises the outcome on average among the treated" in answer_sentence(found)
-    assert "average effect on the treated (ATT)" in found.summary()
+def call(*arguments: str) -> None:
+    done = CliRunner().invoke(app, ["train", "--quiet", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
 
 
-def test_an_outcome_type(monkeypatch):
-    names = vars(outcome).copy()
-    exec("from __future__ import annotations\n" + recipe("Adding an outcome type"), names)
-    monkeypatch.setattr(outcome, "READERS", names["READERS"])
-    table = small_table(amounts=True)
-    answers = table | {"y": [f"{grade + 1} answer" for grade in table["y"]]}
-    told, plain = (IVBounds(method="sharp").fit(frame, **ROLES) for frame in (answers, table))
-    assert (told.lower, told.upper) == pytest.approx((plain.lower, plain.upper))
-    assert told.outcome_range == (1, 8)
-    sites = (
-        pl.DataFrame(answers)
-        .with_columns(site=pl.int_range(240) // 120)
-        .with_columns(y=pl.when(pl.col("site") == 0).then(pl.lit("2 answer")).otherwise("y"))
-    )
-    many = IVBounds(method="sharp").fit_many(sites, by="site", **ROLES)
-    assert many["error"].null_count() == 2, "a site with one answer has the range of the whole table"
+def state(folder: Path) -> dict[str, torch.Tensor]:
+    return load_tensors(folder / "2-rows" / "state.safetensors")[0]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the recipe smoke makes, unbroken."""
+    folder = tmp_path_factory.mktemp("smoke")
+    call("--recipe", "smoke", "-o", str(folder))
+    return folder
+
+
+def test_a_recipe_runs_to_the_end(made: Path) -> None:
+    model = Model.load(made / "smoke.onnx")
+    assert model.predict_counts(torch.arange(1.0, 9.0).numpy()[None]).effect.sum() == pytest.approx(1)
+    network, record = load_weights(made / "smoke.safetensors")
+    assert network.config.summary_width == 24
+    before, last = record["training"]["before"], record["training"]
+    assert [(run["seed"], run["step"]) for run in [*before, last]] == [(1, 6), (2, 4)]
+    # The second stage learns from where the first ended, and leaves the summary path as it was.
+    first = load_tensors(made / "1-counts" / "state.safetensors")[0]
+    assert torch.equal(state(made)["weights.summary.embed.weight"], first["average.module.summary.embed.weight"])
+    assert not torch.equal(state(made)["weights.covariates.embed.weight"], first["weights.covariates.embed.weight"])
+
+
+def test_what_is_done_is_not_done_again(made: Path) -> None:
+    files = {file: file.stat().st_mtime_ns for file in made.rglob("*") if file.is_file()}
+    call("--recipe", "smoke", "-o", str(made))
+    assert files == {file: file.stat().st_mtime_ns for file in made.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("killed_at", [3, 6, 8])
+def test_a_killed_recipe_goes_on_as_if_unkilled(
+    killed_at: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first stage, at its end, in the second; steps since the last save are taken again, on the same tables."""
+    monkeypatch.setattr(loop.Journal, "draw", lambda self: None)
+    step, taken = loop.train_step, 0
+
+    def dying(*arguments: object) -> object:
+        nonlocal taken
+        if taken == killed_at:
+            raise KeyboardInterrupt
+        taken += 1
+        return step(*arguments)  # type: ignore[arg-type]
+
+    recipe = load_recipe("smoke")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(loop, "train_step", dying)
+        run_recipe(recipe, tmp_path, {"save_seconds": 0}, progress=False)
+    assert run_recipe(recipe, tmp_path, {}, progress=False) == tmp_path / "2-rows"
+    unbroken, resumed = state(made), state(tmp_path)
+    assert unbroken.keys() == resumed.keys()
+    for name, value in unbroken.items():
+        assert torch.equal(value, resumed[name]), name
+
+
+def test_a_signal_stops_the_recipe_and_not_only_the_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when it comes in the last step of a stage."""
+    monkeypatch.setattr(loop.Journal, "draw", lambda self: None)
+    step = loop.train_step
+
+    def signalled(run, processes):  # type: ignore[no-untyped-def]
+        if run.step == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return step(run, processes)
+
+    monkeypatch.setattr(loop, "train_step", signalled)
+    assert run_recipe(load_recipe("smoke"), tmp_path, {}, progress=False) is None
+    assert (tmp_path / "1-counts" / "state.safetensors").exists() and not (tmp_path / "2-rows").exists()
+    assert run_recipe(load_recipe("smoke"), tmp_path, {}, progress=False) == tmp_path / "2-rows"
+
+
+@pytest.mark.slow
+def test_two_processes_follow_a_recipe(made: Path, tmp_path: Path) -> None:
+    """Both join once, go from stage to stage together, and one of them exports."""
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "ivicl.cli"]
+    command = ["train", "--quiet", "--threads", "1", "--recipe", "smoke", "-o", str(tmp_path)]
+    for _ in range(2):  # the second time there is nothing left to do
+        subprocess.run([*launch, *command], check=True, timeout=300)
+    for name, value in state(made).items():
+        assert torch.allclose(value, state(tmp_path)[name], rtol=0.05, atol=2e-3), name
+    assert Model.load(tmp_path / "smoke.onnx").metadata["training"]["step"] == 4
+
+
+@pytest.mark.slow
+def test_kill_9_again_and_again(made: Path, tmp_path: Path) -> None:
+    """The same command until it is through, each time killed a little later: at any moment, the export included."""
+    settings = ["--set", "save_seconds=0.2"]
+    command = [sys.executable, "-m", "ivicl.cli", "train", "--quiet", "--threads", "1", "--recipe", "smoke", *settings]
+    kills = 0
+    for patience in range(1, 40):
+        process = subprocess.Popen([*command, "-o", str(tmp_path)])
+        deadline = time.monotonic() + 1.5 + patience
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert process.returncode == 0 and kills > 1
+    unbroken, resumed = state(made), state(tmp_path)
+    for name, value in unbroken.items():
+        assert torch.allclose(value, resumed[name], atol=1e-6), name
+    assert Model.load(tmp_path / "smoke.onnx").metadata["training"]["step"] == 4
+
+
+def test_a_folder_belongs_to_its_recipe(made: Path, tmp_path: Path) -> None:
+    text = (made / "recipe.toml").read_text()
+    (tmp_path / "own.toml").write_text("# another comment\n" + text)
+    call("--recipe", str(tmp_path / "own.toml"), "-o", str(made))
+    (tmp_path / "own.toml").write_text(text.replace("steps = 4", "steps = 5"))
+    with pytest.raises(InputError, match="begun with another recipe"):
+        call("--recipe", str(tmp_path / "own.toml"), "-o", str(made))
+
+
+def test_the_shipped_recipe_is_that_of_the_shipped_weights() -> None:
+    """Every setting of every stage, as far as the stage reads it, against what the weights say of their making."""
+    network, record = load_weights(WEIGHTS)
+    runs = [*record["training"]["before"], record["training"]]
+    stages = load_recipe("shipped").stages
+    assert [stage.start for stage in stages] == [None, *(stage.folder for stage in stages[:-1])]
+    assert len(runs) == len(stages) == 5
+    for stage, run in zip(stages, runs, strict=True):
+        config = stage.config.to_dict()
+        assert stage.config.network == network.config
+        assert config["prior"] == record["prior"]
+        counts_alone = run["count_steps"] == run["steps"]
+        for name, value in run.items():
+            # bf16 was not native where they were trained: auto meant fp32.
+            value = "fp32" if name == "precision" else value
+            if name in config and not (counts_alone and name in ONLY_ROWS):
+                assert config[name] == value, (stage.name, name)
+        assert run["step"] == stage.config.steps
+        # Peaks: older runs say `lr` alone, from before the rows had a rate of their own.
+        assert counts_alone or config["rows_lr"] == run.get("rows_lr", 1.0)
+        assert config["small_share"] == run.get("small_share", 0.0)
+
+
+GOOD = """
+[[stage]]
+name = "a"
+from = "nothing"
+[[stage]]
+name = "b"
+from = "a"
+[stage.settings]
+steps = 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('from = "a"', 'from = "c"', "stage b, key 'from': 'c' is neither nothing, a nor a file"),
+        ('from = "a"', 'form = "a"', "stage b, key 'form': .*did you mean 'from'"),
+        ('from = "a"\n', "", "stage b, key 'from': it is missing"),
+        ('name = "b"', 'name = "a"', "stage number 2, key 'name': 'a' is taken"),
+        ('name = "b"', 'name = "../b"', "stage number 2, key 'name'"),
+        ("steps = 3", "stesp = 3", "stage b, key 'settings': There is no setting 'stesp'; did you mean 'steps'"),
+        ("steps = 3", 'steps = "3"', "stage b, key 'settings': Setting steps takes int"),
+        ("steps = 3", "network.width = 8", "stage b, key 'settings.network.width': the shape comes with the weights"),
+        ("[stage.settings]", "preset = 'gpu'\n[stage.settings]", "no preset 'gpu'"),
+        ("[stage.settings]\nsteps = 3", "settings = 3", "stage b, key 'settings': it must be a table"),
+        ("[[stage]]", "[[stages]]", "key 'stages': .*did you mean 'stage'"),
+        ("steps = 3", "steps = ", "is not TOML"),
+        ("steps = 3", "[export]\nfiel = 'x'", "stage export, key 'fiel'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_file_stage_and_key(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(GOOD)
+    assert [stage.folder for stage in load_recipe(str(file)).stages] == ["1-a", "2-b"]
+    file.write_text(GOOD.replace(old, new))
+    with pytest.raises(InputError, match=f"mine.toml.*{sentence}"):
+        load_recipe(str(file))
+
+
+def test_the_recipe_of_the_docs_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    (tmp_path / "docs.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    recipe = load_recipe(str(tmp_path / "docs.toml"))
+    assert [stage.config.network.width for stage in recipe.stages] == [64, 64]
+    assert (recipe.graph, recipe.weights) == ("mine.onnx", "mine.safetensors")
+
+
+def test_what_does_not_go_with_a_recipe_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there are shipped, smoke"):
+        load_recipe("shiped")
+    with pytest.raises(InputError, match=r"nowhere\.toml cannot be read"):
+        load_recipe(str(tmp_path / "nowhere.toml"))
+    for flag in ("--preset", "--resume", "--from"):
+        with pytest.raises(InputError, match=f"--recipe and {flag} exclude each other"):
+            call("--recipe", "smoke", flag, "x")
+    with pytest.raises(InputError, match="goes with --recipe"):
+        call("--evaluation")
+
+
+def test_a_stage_may_start_from_weights_beside_the_recipe(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.safetensors").write_bytes((made / "smoke.safetensors").read_bytes())
+    file = tmp_path / "more.toml"
+    file.write_text("[[stage]]\nname = 'more'\nfrom = 'old.safetensors'\nsettings = { count_steps = 0, steps = 0 }\n")
+    (stage,) = load_recipe(str(file)).stages
+    assert stage.start == tmp_path / "old.safetensors"
+    assert asdict(stage.config)["steps"] == 0
+    last = run_recipe(load_recipe(str(file)), tmp_path / "run", {}, progress=False)
+    assert last is not None
+    found = load_tensors(last / "state.safetensors")[0]
+    expected = load_weights(made / "smoke.safetensors")[0].state_dict()
+    assert all(torch.equal(found[f"weights.{name}"], value) for name, value in expected.items())

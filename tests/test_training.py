@@ -25,11 +25,12 @@ from ivicl.errors import InputError  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.learn.prior import generator_for, sample_counts, sample_rows  # noqa: E402
+from ivicl.learn.scoring import LossWeights  # noqa: E402
 from ivicl.learn.training import devices, plan  # noqa: E402
 from ivicl.learn.training.config import TrainConfig  # noqa: E402
 from ivicl.learn.training.journal import Journal, append_rows  # noqa: E402
 from ivicl.learn.training.loop import train, train_step  # noqa: E402
-from ivicl.learn.training.losses import LossWeights, count_loss, table_loss  # noqa: E402
+from ivicl.learn.training.losses import count_loss, table_loss  # noqa: E402
 from ivicl.learn.training.run import Run  # noqa: E402
 
 TINY = [
@@ -395,7 +396,7 @@ def test_paper_preset_builds_steps_and_exports(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     import numpy as np
 
-    from ivicl.learn.network.export import export
+    from ivicl.learn.export import export
     from ivicl.methods.pretrained.runtime import Model
 
     export(run.averaged(), tmp_path / "paper.onnx", {})

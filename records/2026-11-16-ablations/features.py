@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from ivicl.learn.network.export import export
+from ivicl.learn.export import export
 from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.training.run import Run
 from ivicl.learn.training.validation import validate

@@ -20,7 +20,7 @@ from rich.progress import track
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 import test_network_invariance as invariance
-from ivicl.learn.network.export import export
+from ivicl.learn.export import export
 from ivicl.methods.pretrained.runtime import Model, Posteriors
 
 ENDS = ("effect", "lower", "upper")

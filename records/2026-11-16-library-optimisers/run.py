@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from ours import OurAverage, Ours
 
-from ivicl.learn.network.checkpoint import load_weights
+from ivicl.learn.checkpoint import load_weights
 from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.training import optim
 from ivicl.learn.training.config import TrainConfig

@@ -113,8 +113,8 @@ def _write(run: Path, graph: Path, weights: Path | None, evaluation: bool, card:
     import tempfile
 
     from ivicl.benchmarks.model_card.card import evaluate
-    from ivicl.learn.network.checkpoint import save_weights
-    from ivicl.learn.network.export import export as write
+    from ivicl.learn.checkpoint import save_weights
+    from ivicl.learn.export import export as write
     from ivicl.learn.training.run import result_of
     from ivicl.methods.pretrained.runtime import Model
 

@@ -11,12 +11,12 @@ from torch import Tensor
 from ivicl.learn.network import prepare
 from ivicl.learn.prior import CountBatch, Form, TableBatch
 from ivicl.learn.prior.batches import Labels
+from ivicl.learn.scoring import LossWeights, bin_of
 from ivicl.learn.second import recode
 from ivicl.learn.second.ends import LOWEST, QUANTITIES
 from ivicl.learn.second.grids import log_density
 from ivicl.learn.second.model import Prediction, SecondNetwork
 from ivicl.learn.second.summary import Moments
-from ivicl.learn.training.losses import LossWeights, bin_of
 
 OTHERS = 0.5
 """Weight of the other estimands' ends, beside that of the effect's."""

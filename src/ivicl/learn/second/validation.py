@@ -16,9 +16,9 @@ from ivicl.learn.prior import (
     sample_counts,
     sample_rows,
 )
+from ivicl.learn.scoring import LossWeights
 from ivicl.learn.second.losses import count_loss, table_loss
 from ivicl.learn.second.model import SecondNetwork
-from ivicl.learn.training.losses import LossWeights
 
 SEED = 987_654_321
 FORMS = (Form(), Form(4, True), Form(2, False, True), Form(3, True, True))

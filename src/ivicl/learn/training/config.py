@@ -13,9 +13,9 @@ from ivicl.errors import InputError
 from ivicl.learn.architectures import Config, config_from_dict
 from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.prior import PriorConfig
+from ivicl.learn.scoring import LossWeights
 from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.training.devices import DEVICES
-from ivicl.learn.training.losses import LossWeights
 
 PRECISIONS = ("auto", "bf16", "fp32")
 

@@ -12,19 +12,9 @@ import torch
 from torch import Tensor
 
 from ivicl.learn.network import prepare
-from ivicl.learn.network.config import BINS
 from ivicl.learn.network.model import IVNetwork, Prediction, shares
 from ivicl.learn.prior import CountBatch, TableBatch
-
-
-@dataclass(frozen=True)
-class LossWeights:
-    """Weights of the teachers; the effect's own loss has weight 1."""
-
-    ends: float = 0.3
-    """Posteriors of the identified set's two ends: they teach the shared body, the effect never reads them."""
-    law: float = 5.0
-    """Per-row law p(t,y|z,x): teaches the rows to regress."""
+from ivicl.learn.scoring import LossWeights, bin_of
 
 
 @dataclass(frozen=True)
@@ -46,11 +36,6 @@ class Labels:
             torch.where(mirror > 0, -self.upper, self.lower),
             torch.where(mirror > 0, -self.lower, self.upper),
         )
-
-
-def bin_of(value: Tensor) -> Tensor:
-    """Index of the bin of [-1, 1] that holds each value."""
-    return ((value + 1) * (BINS / 2)).long().clamp(0, BINS - 1)
 
 
 def score(prediction: Prediction, labels: Labels) -> tuple[Tensor, Tensor]:

@@ -13,8 +13,8 @@ from torch.optim.swa_utils import AveragedModel
 
 from ivicl.errors import InputError
 from ivicl.learn.architectures import Network, build
+from ivicl.learn.checkpoint import load_weights
 from ivicl.learn.files import load_tensors, save_tensors
-from ivicl.learn.network.checkpoint import load_weights
 from ivicl.learn.training import devices
 from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.optim import MuonAdamW

@@ -16,8 +16,9 @@ from ivicl.learn.prior import (
     sample_counts,
     sample_rows,
 )
+from ivicl.learn.scoring import LossWeights
 from ivicl.learn.training.config import TrainConfig
-from ivicl.learn.training.losses import LossWeights, count_loss, table_loss
+from ivicl.learn.training.losses import count_loss, table_loss
 
 VALIDATION_SEED = 987_654_321
 SHAPES = ((64, 64, 3), (64, 256, 8), (32, 1024, 8), (16, 2048, 10))

@@ -10,37 +10,38 @@ import hashlib
 import json
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
+from ivicl.learn.architectures import Network, build
 from ivicl.learn.files import whole
-from ivicl.learn.network.model import IVNetwork
+from ivicl.learn.second.ends import QUANTITIES
+from ivicl.learn.second.model import SecondNetwork
 from ivicl.methods.pretrained.runtime import SCHEMA
 
-INPUTS = ("x", "z", "t", "y", "w")
-OUTPUTS = ("effect", "lower", "upper")
 HALF_FROM = 1024
 """Tensors with at least so many numbers are stored in half precision."""
 
 
 @torch.no_grad()
-def rounded(network: IVNetwork) -> IVNetwork:
+def rounded(network: Network) -> Network:
     """A copy whose large weights are exactly representable in half precision."""
-    copy = IVNetwork(network.config)
+    copy = build(network.config)
     state = {k: v.half().float() if v.numel() >= HALF_FROM else v.clone() for k, v in network.state_dict().items()}
     copy.load_state_dict(state)
     return copy.eval()
 
 
-def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
+def export(network: Network, path: Path, record: dict[str, Any]) -> str:
     """Write the graph to `path` and return its sha256. `record` is what goes into the metadata beside the config."""
     import onnx
 
     model = _graph(rounded(network))
     _share_constants(model)
     _store_half(model)
-    record = {"schema": SCHEMA, "network": network.config.to_dict(), **record}
+    record = {"schema": signature(network).schema, "network": network.config.to_dict(), **record}
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
@@ -52,26 +53,46 @@ def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
     return digest
 
 
-def _graph(network: IVNetwork) -> Any:
+class Signature(NamedTuple):
+    """What a graph takes and gives, and a table to trace it with."""
+
+    schema: int
+    arguments: dict[str, Tensor]
+    per_row: tuple[str, ...]
+    """Inputs with one entry a row; the others have one a table."""
+    outputs: tuple[str, ...]
+
+
+def signature(network: Network) -> Signature:
+    """The inputs and outputs of a network's graph."""
+    rows = torch.tensor([0.0, 1.0] * 8)
+    table = torch.stack([rows, rows.roll(3)])
+    x = torch.randn(2, 16, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    t, y = (table + (x[:, :, 0] > 1)).clamp(max=1).float(), (x[:, :, 1] > 0.7).float()
+    first = {"x": x, "z": table, "t": t, "y": y, "w": table * 0 + 1}
+    if not isinstance(network, SecondNetwork):
+        return Signature(SCHEMA, first, ("z", "t", "y", "w"), ("effect", "lower", "upper"))
+    second = {"x": x, "z": table, "t": t, "y": y, "v": table * 0, "w": table * 0 + 1}
+    second |= {"no_defiers": torch.zeros(2, 1), "design": torch.ones(2, QUANTITIES)}
+    return Signature(2, second, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass"))
+
+
+def _graph(network: Network) -> Any:
     """Trace the network with free numbers of tables, rows and covariates."""
     import io
 
     import onnx
 
-    rows = torch.tensor([0.0, 1.0] * 8)
-    table = torch.stack([rows, rows.roll(3)])
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2, 16, 3, generator=generator, dtype=torch.float64)
-    arguments = (x, table, (table + (x[:, :, 0] > 1)).clamp(max=1).float(), (x[:, :, 1] > 0.7).float(), table * 0 + 1)
-    axes = {"x": {0: "B", 1: "N", 2: "D"}}
-    axes |= {name: {0: "B", 1: "N"} for name in INPUTS[1:]} | {name: {0: "B"} for name in OUTPUTS}
+    told = signature(network)
+    axes = {name: {0: "B"} for name in (*told.arguments, *told.outputs)}
+    axes |= {name: {0: "B", 1: "N"} for name in told.per_row} | {"x": {0: "B", 1: "N", 2: "D"}}
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         # The tracing exporter: the newer one fixes sizes that follow from the data (the number of tied codings).
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            network, arguments, buffer,  # type: ignore[arg-type]
-            input_names=list(INPUTS), output_names=list(OUTPUTS), dynamic_axes=axes,
+            network, tuple(told.arguments.values()), buffer,  # type: ignore[arg-type]
+            input_names=list(told.arguments), output_names=list(told.outputs), dynamic_axes=axes,
             opset_version=18, dynamo=False,
         )  # fmt: skip
     return onnx.load_from_string(buffer.getvalue())

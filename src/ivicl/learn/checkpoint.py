@@ -7,8 +7,8 @@ from typing import Any
 
 from ivicl.errors import ModelFileError
 from ivicl.learn.architectures import Network, build, config_from_dict
+from ivicl.learn.export import HALF_FROM
 from ivicl.learn.files import load_tensors, save_tensors
-from ivicl.learn.network.export import HALF_FROM
 
 
 def save_weights(network: Network, path: Path, record: dict[str, Any]) -> None:
