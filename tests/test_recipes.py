@@ -163,7 +163,8 @@ def test_the_shipped_recipe_is_that_of_the_shipped_weights() -> None:
     for stage, run in zip(stages, runs, strict=True):
         config = stage.config.to_dict()
         assert stage.config.network == network.config
-        assert config["prior"] == record["prior"]
+        # What a later prior can do besides, this network does not read.
+        assert {name: config["prior"][name] for name in record["prior"]} == record["prior"]
         counts_alone = run["count_steps"] == run["steps"]
         for name, value in run.items():
             # bf16 was not native where they were trained: auto meant fp32.
