@@ -63,7 +63,10 @@ def draw_classes(config: PriorConfig, g: torch.Generator, batch: int, groups: in
     values = (place / (levels[:, None] - 1)).clamp(max=1.0)
     # A bump is a beta density at the grid's points, kept off 0 and 1, where it may be infinite.
     inner = (values * (1 - 1e-2) + 5e-3)[:, None]
-    centre, size = uniform(shape, g, 0.02, 0.98), log_uniform(shape, g, 0.4, 200.0)
+    # Centres anywhere, or in half of the tables mostly near 0 and 1: means as far apart as those of yes and no.
+    even = uniform(shape, g, 0.02, 0.98)
+    centre = torch.where(coin((batch, 1, 1), g, 0.5), even, (0.5 * torch.pi * even).sin().square())
+    size = log_uniform(shape, g, 0.4, 200.0)
     bump = (centre * size - 1) * inner.log() + ((1 - centre) * size - 1) * (1 - inner).log()
     bump = torch.softmax(bump.masked_fill(~exists[:, None], -torch.inf), -1)
     # Points in random order, so that two classes stand at one point only where there are fewer points than classes.

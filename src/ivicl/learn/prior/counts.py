@@ -16,7 +16,7 @@ from ivicl.learn.prior.designs import breaks, draw_events, possible, propose_tar
 from ivicl.learn.prior.instrument import arm_probability
 from ivicl.learn.prior.labels import clip_to_sample, estimand_ends, movers_effect, split_draws
 from ivicl.learn.prior.randomness import coin, log_uniform, multinomial_counts
-from ivicl.learn.prior.sampler import allowed_strata, classes_of
+from ivicl.learn.prior.sampler import allowed_strata, classes_of, with_amounts
 from ivicl.learn.prior.strata import soft_law, strata_of
 
 
@@ -63,7 +63,8 @@ def counts_for_arms(
     share = (arms[:, 1:] / arms.sum(1, keepdim=True)).float()
     ends = estimand_ends(law[:, None], share, torch.ones_like(share))
     late = movers_effect(p, effect, strata)
-    return CountBatch((p * effect).sum(-1).float(), draws.float(), ends, late, counts, spread, form)
+    found = CountBatch((p * effect).sum(-1).float(), draws.float(), ends, late, counts, spread, form)
+    return with_amounts(found, spread.amin((1, 2)) < 1 - 1e-9) if form.amounts else found
 
 
 def _moments(

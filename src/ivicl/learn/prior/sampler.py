@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from ivicl.learn.prior import designs
-from ivicl.learn.prior.batches import BINARY, Form, TableBatch
+from ivicl.learn.prior.batches import BINARY, CountBatch, Form, TableBatch
 from ivicl.learn.prior.classes import Classes, binary_classes, draw_amounts, draw_classes
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.functions import random_functions, standardise
@@ -24,6 +24,8 @@ from ivicl.learn.prior.scm import network_columns
 from ivicl.learn.prior.shift import strata_probabilities
 from ivicl.learn.prior.strata import soft_law, strata_of
 from ivicl.learn.prior.tables import covariates, finish
+
+Batch = TypeVar("Batch", TableBatch, CountBatch)
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,18 @@ def without_binary_samples(table: TableBatch) -> TableBatch:
     if not table.form.amounts:
         return table
     spread = (table.w * ((table.y - table.y.square()) + table.v)).sum(1)
-    good = torch.nonzero(spread > 1e-6).flatten()
-    if len(good) in (0, len(spread)):
-        return table
-    chosen = torch.where(spread > 1e-6, torch.arange(len(spread), device=good.device), good[0])
-    tensors = {f.name: getattr(table, f.name) for f in fields(table)}
+    return with_amounts(table, spread > 1e-6)
+
+
+def with_amounts(batch: Batch, good: Tensor) -> Batch:
+    """The same batch with the first good table in the place of those that are not."""
+    place = torch.nonzero(good).flatten()
+    if len(place) in (0, len(good)):
+        return batch
+    chosen = torch.where(good, torch.arange(len(good), device=good.device), place[0])
+    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
     changed: dict[str, Any] = {name: v[chosen] for name, v in tensors.items() if isinstance(v, Tensor)}
-    return replace(table, **changed)
+    return replace(batch, **changed)
 
 
 def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int, form: Form) -> Laws:
