@@ -225,7 +225,7 @@ def test_the_recipe_of_the_docs_is_one(tmp_path: Path) -> None:
 
 
 def test_what_does_not_go_with_a_recipe_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there are shipped, smoke"):
+    with pytest.raises(InputError, match="there are second, shipped, smoke"):
         load_recipe("shiped")
     with pytest.raises(InputError, match=r"nowhere\.toml cannot be read"):
         load_recipe(str(tmp_path / "nowhere.toml"))
