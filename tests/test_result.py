@@ -184,3 +184,15 @@ def test_a_result_can_be_copied_and_sent_to_another_process():
     assert copy.deepcopy(result) == result == pickle.loads(pickle.dumps(result))
     with pytest.warns(DeprecationWarning):
         assert copy.deepcopy(result).details["ladder"]
+
+
+def test_a_file_with_a_wrong_value_is_refused_in_a_sentence(tmp_path):
+    good = json.loads(IVBounds(method="late").fit_data(DATA).to_json())
+    derived = {"grade", "estimands"}  # computed again
+    for key in good.keys() - derived - {"kind", "schema", "details"}:
+        for value in ("word", 3, [1], {"a": 1}, True):
+            same = type(good[key]) is type(value) or (isinstance(good[key], float) and value == 3)
+            (tmp_path / "file.json").write_text(json.dumps(good | {key: value}))
+            if not same:
+                with pytest.raises(InputError, match=r"file\.json' is damaged"):
+                    BoundsResult.load(tmp_path / "file.json")

@@ -70,18 +70,37 @@ class KeyedRecord(Record):
         warnings.warn(sentence, DeprecationWarning, stacklevel=3)
 
 
+PLAIN: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), str: (str,), bool: (bool,)}
+"""What JSON may hold where a field is annotated so."""
+
+
 def _revive(hint: Any, value: Any) -> Any:
-    """A value of the annotated type from plain ones: records from dictionaries, tuples from lists."""
+    """A value of the annotated type from plain ones: records from dictionaries, tuples from lists.
+
+    What has another type is a TypeError, so that a damaged file is met when it is read. None passes: what was not
+    finite is saved as null.
+    """
     if value is None:
         return None
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return _revive(next(a for a in arguments if a is not type(None)), value)
-    if origin is tuple:
+    if origin is tuple and isinstance(value, list | tuple):
         items = arguments if arguments[-1] is not Ellipsis else (arguments[0],) * len(value)
         return tuple(_revive(a, v) for a, v in zip(items, value, strict=True))
     if origin is dict:
         return {k: _revive(arguments[1], v) for k, v in value.items()}
     if isinstance(hint, type) and hasattr(hint, "from_dict"):
         return hint.from_dict(value)
+    if not _fits(hint, origin, arguments, value):
+        raise TypeError(f"{value!r} stands where {hint.__name__ if isinstance(hint, type) else hint} is expected")
     return value
+
+
+def _fits(hint: Any, origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
+    if origin is tuple:
+        return False
+    if origin is typing.Literal:
+        return value in arguments
+    number_as_bool = isinstance(value, bool) and hint in (int, float)
+    return not number_as_bool and isinstance(value, PLAIN.get(hint, (object,)))

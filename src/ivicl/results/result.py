@@ -15,7 +15,7 @@ from ivicl.methods.base import Covers, Estimates, IntervalKind, ModelInfo
 from ivicl.methods.outcomes import Thresholds
 from ivicl.posterior import BinnedPosterior, IdentifiedSet, WidthParts, width_parts
 from ivicl.results import rows, saved, tables
-from ivicl.results.diagnostics.records import Diagnostics, Finding
+from ivicl.results.diagnostics.records import Diagnostics, Finding, Grade
 from ivicl.results.ladder import Ladder
 from ivicl.results.old_keys import Details
 from ivicl.results.wording import level
@@ -117,7 +117,7 @@ class BoundsResult(Record):
         return level(self.interval_kind, self.alpha, self.covers)
 
     @property
-    def grade(self) -> str:
+    def grade(self) -> Grade:
         """ "ok", "look" or "stop": the worst that the data say about the design."""
         return self.diagnostics.grade
 
@@ -220,5 +220,5 @@ class BoundsResult(Record):
         content = saved.read(path)
         try:
             return cls.from_dict(content)
-        except (KeyError, TypeError, ValueError, StopIteration) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"'{path}' is damaged: {error}.") from error

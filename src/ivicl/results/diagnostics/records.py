@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ivicl._shared.records import KeyedRecord
 from ivicl.identification.inequalities import Inequality
 
-GRADES = ("ok", "look", "stop")
+Grade = Literal["ok", "look", "stop"]
+GRADES: tuple[Grade, ...] = ("ok", "look", "stop")
 """ok: nothing to do. look: read the sentence before you believe the bounds. stop: the data contradict an assumption."""
 
 
@@ -85,8 +87,7 @@ class Finding(KeyedRecord):
     """One thing to know about the design, in a sentence for a trialist."""
 
     name: str
-    grade: str
-    """A value of GRADES."""
+    grade: Grade
     sentence: str
     remedy: str = ""
     """What to do about it; empty where there is nothing to do."""
@@ -110,7 +111,7 @@ class Diagnostics(KeyedRecord):
     sample: Sample
     outcome: OutcomeRange
     findings: tuple[Finding, ...]
-    grade: str
+    grade: Grade
     """The worst grade of the findings."""
 
     @property
