@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ivicl.errors import InputError, IVICLError
+from ivicl.errors import DesignWarning, InputError, IVICLError
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _LAZY = {
 __all__ = [
     "BinnedPosterior",
     "BoundsResult",
+    "DesignWarning",
     "IVBounds",
     "IVData",
     "IVICLError",

@@ -1,6 +1,10 @@
-"""The errors a user can cause. Each message is one sentence that names the column and the values found."""
+"""The errors a user can cause, each one sentence that names the column and the values found; and one warning."""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class IVICLError(Exception):
@@ -17,3 +21,15 @@ class MissingDependencyError(InputError, ImportError):
 
 class ModelFileError(InputError):
     """A model file is missing, damaged, or of another schema."""
+
+
+class DesignWarning(UserWarning):
+    """A finding of grade stop: the data contradict an assumption that the bounds rest on."""
+
+
+@contextmanager
+def design_warnings_off() -> Iterator[None]:
+    """For callers that say a stop in words of their own (the commands), or that judge methods (the benchmarks)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DesignWarning)
+        yield

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from ivicl.data import IVData
 from ivicl.data.roles import RoleArguments, Roles
-from ivicl.errors import InputError
+from ivicl.errors import DesignWarning, InputError
 from ivicl.methods.base import COVERS, Covers, Method, MethodBounds, Request
 from ivicl.methods.outcomes import COMBINATIONS
 from ivicl.methods.registry import resolve
@@ -110,7 +111,7 @@ class IVBounds:
 
         `by` names the column, or columns, that tell the studies apart; the other keywords are those of `fit`. A study
         that cannot be fitted has its reason in the column `error`. Without `outcome_range`, the range of the whole
-        table holds for every study.
+        table holds for every study. Studies that contradict an assumption (grade stop) are one warning in all.
         """
         from ivicl.scale.many import fit_many
 
@@ -148,7 +149,12 @@ class IVBounds:
 
     def _run(self, data: IVData, request: Request) -> BoundsResult:
         method = resolve(self.method)
-        return make_result(method, method.bounds(data, request), data, request)
+        result = make_result(method, method.bounds(data, request), data, request)
+        headline = result.diagnostics.headline
+        if headline:
+            # At the line that called fit, fit_counts or fit_data.
+            warnings.warn(headline, DesignWarning, stacklevel=3)
+        return result
 
 
 def make_result(

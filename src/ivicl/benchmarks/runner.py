@@ -23,6 +23,7 @@ from ivicl.benchmarks.plan import Job
 from ivicl.benchmarks.store import KEY, Run, RunStore
 from ivicl.benchmarks.workers import in_processes
 from ivicl.data import IVData
+from ivicl.errors import design_warnings_off
 from ivicl.results.result import BoundsResult
 from ivicl.version import __version__
 
@@ -66,11 +67,12 @@ def execute(job: Job, warm_up: bool = True, timed: bool = True) -> Run:
         case = job.dataset()
         blank |= _truth(case)
         estimator = spec.estimator(job.model)
-        if warm_up:
-            estimator.fit_data(_few_rows(case.data))
-        started = time.perf_counter()
-        result = estimator.fit_data(case.data)
-        seconds = time.perf_counter() - started
+        with design_warnings_off():
+            if warm_up:
+                estimator.fit_data(_few_rows(case.data))
+            started = time.perf_counter()
+            result = estimator.fit_data(case.data)
+            seconds = time.perf_counter() - started
     except Exception as error:
         return Run(**{**blank, "error": f"{type(error).__name__}: {error}"[:500]})
     return Run(**{**blank, "status": "ok", "seconds": seconds, **_scores(case, result), **_levels(job, result)})

@@ -1,6 +1,7 @@
 """The command line: `app` collects the sub-commands, `main` turns errors into exit codes.
 
-0 done; 2 the input or the call is wrong (one sentence on stderr); 1 a fault of ours; 130 interrupted.
+0 done; 2 the input or the call is wrong (one sentence on stderr); 3 done, but the data contradict the design (with
+--strict); 1 a fault of ours; 130 interrupted.
 """
 
 from __future__ import annotations

@@ -35,11 +35,12 @@ def batch(
     option: flags.Options = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a batch that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")] = False,
+    strict: flags.Strict = False,
 ) -> None:
     """One row of bounds for each study. A study that cannot be fitted is a row with its error."""
     from ivicl._shared.progress import progress_bar
     from ivicl.data.files import read_table
-    from ivicl.scale.many import fit_studies, split
+    from ivicl.scale.many import fit_studies, split, stop_sentence
     from ivicl.scale.store import Store, describe
 
     estimator = flags.estimator(method, alpha, seed, option)
@@ -58,11 +59,16 @@ def batch(
             store.add(todo[position : position + len(rows)], rows)
             position += len(rows)
             advance(len(rows))
-    failed = store.finish(studies.by)
-    if failed:
-        typer.echo(f"ivicl: {failed} of {len(studies)} studies could not be fitted; see the column error.", err=True)
+    store.finish(studies.by)
+    if store.failed:
+        typer.echo(
+            f"ivicl: {store.failed} of {len(studies)} studies could not be fitted; see the column error.", err=True
+        )
     if output != "-":
         print(f"ivicl: {len(studies)} studies in {output}.", file=sys.stderr)
+    if store.stopped:
+        typer.echo(f"ivicl: {stop_sentence(store.stopped, len(studies))}", err=True)
+    flags.exit_if_strict(strict, store.stopped > 0)
 
 
 def register(app: typer.Typer) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
-from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, TableOrJson, choose_format, write
-from ivicl.errors import InputError
+from ivicl.cli.output import FORMAT_FLAG, STANDARD_OUTPUT, Format, OutputFile, TableOrJson, choose_format, write
+from ivicl.errors import InputError, design_warnings_off
 
 if TYPE_CHECKING:
     from ivicl.data import IVData, Roles
@@ -42,13 +42,17 @@ def fit(
     thresholds: flags.NThresholds = None,
     model: flags.ModelFile = None,
     report: flags.Report = None,
+    strict: flags.Strict = False,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     _get_ready_beside(estimator)
-    _hand_over(estimator.fit_data(_read(source, roles)), chosen, output, report)
+    data = _read(source, roles)
+    with design_warnings_off():
+        result = estimator.fit_data(data)
+    _hand_over(result, chosen, output, report, strict)
 
 
 def counts(
@@ -64,6 +68,7 @@ def counts(
     option: flags.Options = None,
     model: flags.ModelFile = None,
     report: flags.Report = None,
+    strict: flags.Strict = False,
 ) -> None:
     """Bounds from eight counts of people, by instrument, treatment and binary outcome."""
     if len(numbers) != 8:
@@ -71,7 +76,9 @@ def counts(
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model))
-    _hand_over(estimator.fit_counts(table), chosen, output, report)
+    with design_warnings_off():
+        result = estimator.fit_counts(table)
+    _hand_over(result, chosen, output, report, strict)
 
 
 def check(
@@ -86,6 +93,7 @@ def check(
     one: flags.Ones = None,
     output_format: Annotated[TableOrJson | None, FORMAT_FLAG] = None,
     output: OutputFile = None,
+    strict: flags.Strict = False,
 ) -> None:
     """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""
     from ivicl._shared.records import json_safe
@@ -95,20 +103,23 @@ def check(
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     data = _read(source, roles)
     found = diagnose(data)
+    _head(found, chosen is TableOrJson.table, output)
     if chosen is TableOrJson.json:
         about = {"n": data.n, "n_rows": len(data.w), "n_dropped": data.report.n_dropped, "notes": data.report.notes}
         write(json.dumps(json_safe(about | {"diagnostics": found}), allow_nan=False), output)
-        return
-    write("\n".join(_lines_of(found, data)), output)
-    for note in data.report.notes:
-        typer.echo(f"Note: {note}.", err=True)
+    else:
+        write("\n".join(_lines_of(found, data)), output)
+        for note in data.report.notes:
+            typer.echo(f"Note: {note}.", err=True)
+    flags.exit_if_strict(strict, found.grade == "stop")
 
 
 def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
     """What `check` prints for readers."""
     stage = found.first_stage
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
-    lines = [
+    lines = [found.headline] if found.headline else []
+    lines += [
         f"People            {data.n:,} ({stage.n_z0:,} with Z=0, {stage.n_z1:,} with Z=1)",
         f"Rows dropped      {data.report.n_dropped:,}",
         f"Treated if Z=0    {stage.treated_if_z0:.4f}",
@@ -163,8 +174,15 @@ def _with_flags(option: list[str] | None, combine: str | None, thresholds: int |
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 
-def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report: str | None) -> None:
+def _head(found: Diagnostics, for_readers: bool, output: Path | None) -> None:
+    """What is graded stop, on stderr; not where it is the first line of what is about to be printed."""
+    if found.headline and not (for_readers and output in (None, STANDARD_OUTPUT)):
+        typer.echo(f"ivicl: {found.headline}", err=True)
+
+
+def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report: str | None, strict: bool) -> None:
     """The result in its format; where that is for programs the warnings go to stderr as well."""
+    _head(result.diagnostics, chosen not in (Format.json, Format.csv), output)
     if report is not None:
         typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
     if chosen is not Format.table:
@@ -178,3 +196,4 @@ def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report
         Format.latex: result.to_latex,
     }[chosen]()
     write(text, output)
+    flags.exit_if_strict(strict, result.grade == "stop")

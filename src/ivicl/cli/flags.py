@@ -52,6 +52,9 @@ NThresholds = Annotated[
 ]
 ModelFile = Annotated[str | None, typer.Option("--model", help="A model file instead of the shipped one.")]
 Report = Annotated[str | None, typer.Option("--report", help="Also write a report for readers, one HTML file.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit with code 3 if the data contradict the design (grade stop).")
+]
 
 DEFAULT_METHOD = "ivicl"
 DEFAULT_ALPHA = 0.05
@@ -96,6 +99,17 @@ def estimator(method: str, alpha: float, seed: int, option: list[str] | None) ->
         if name in options:
             raise InputError(f"{name} has its own flag; it is not an option of the method.")
     return IVBounds(method=method, alpha=alpha, random_state=seed, progress=sys.stderr.isatty(), **options)
+
+
+def exit_if_strict(strict: bool, stopped: bool) -> None:
+    """The last thing a command does: everything is written by then.
+
+    Raises:
+        typer.Exit: with code 3, for --strict and a finding of grade stop.
+    """
+    if strict and stopped:
+        typer.echo("ivicl: exit code 3, by --strict: a finding is of grade stop.", err=True)
+        raise typer.Exit(3)
 
 
 def _range(text: str | None) -> tuple[float, float] | None:

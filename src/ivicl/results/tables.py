@@ -87,7 +87,8 @@ def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:
 
 def summary(result: BoundsResult) -> str:
     rule = "=" * WIDTH
-    text = [rule, "Bounds on an average effect, from an instrument".center(WIDTH).rstrip(), rule]
+    text = textwrap.wrap(result.diagnostics.headline, WIDTH)
+    text += [rule, "Bounds on an average effect, from an instrument".center(WIDTH).rstrip(), rule]
     lines = pairs(result)
     label_width = max(len(name) for name, _ in lines) + 2
     for name, value in lines:
@@ -106,17 +107,22 @@ def summary(result: BoundsResult) -> str:
 
 
 def markdown(result: BoundsResult) -> str:
-    lines = ["| | |", "|---|---|"]
+    headline = result.diagnostics.headline
+    lines = [f"**{headline}**", ""] if headline else []
+    lines += ["| | |", "|---|---|"]
     lines += [f"| {name.strip()} | {value.replace('|', chr(92) + '|')} |" for name, value in pairs(result)]
     lines += [f"| Warning | {sentence.replace('|', chr(92) + '|')} |" for sentence in result.warnings]
     return "\n".join(lines)
 
 
 def latex(result: BoundsResult) -> str:
-    """A booktabs tabular."""
+    """A booktabs tabular, below the headline if there is one."""
+    headline = result.diagnostics.headline
+    lead = [rf"\noindent\textbf{{{_tex(headline)}}}\par\medskip"] if headline else []
     body = [rf"{_tex(name.strip())} & {_tex(value)} \\" for name, value in pairs(result)]
     body += [rf"Warning & {_tex(sentence)} \\" for sentence in result.warnings]
-    return "\n".join([r"\begin{tabular}{lp{0.7\linewidth}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"])
+    table = [r"\begin{tabular}{lp{0.7\linewidth}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*lead, *table])
 
 
 def _tex(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ivicl.data import IVData, Roles
 from ivicl.data.encoding import Column, numbers_from_text
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
-from ivicl.errors import InputError, IVICLError
+from ivicl.errors import DesignWarning, InputError, IVICLError
 from ivicl.estimator import make_result
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.registry import resolve
@@ -127,7 +128,20 @@ def fit_many(estimator: IVBounds, df: Any, by: str | Sequence[str], roles: Roles
         for chunk in fit_studies(estimator, studies, range(len(studies))):
             rows += chunk
             advance(len(chunk))
+    stopped = sum(row["grade"] == "stop" for row in rows)
+    if stopped:
+        # At the line that called IVBounds.fit_many.
+        warnings.warn(stop_sentence(stopped, len(studies)), DesignWarning, stacklevel=3)
     return frame_of(rows, studies.by)
+
+
+def stop_sentence(stopped: int, studies: int) -> str:
+    """What is said once of all studies of grade stop."""
+    verb = "is" if stopped == 1 else "are"
+    return (
+        f"{stopped:,} of {studies:,} studies {verb} graded stop: the data contradict an assumption that the bounds "
+        "rest on; see the columns grade and findings."
+    )
 
 
 def fit_studies(estimator: IVBounds, studies: Studies, chosen: Sequence[int]) -> Iterator[list[dict[str, Any]]]:

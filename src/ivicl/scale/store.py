@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,9 @@ class Store:
         self.to_stdout = output == "-"
         self.done: dict[int, dict[str, Any]] = {}
         self.failed = 0
+        """Studies that have an error, those of an earlier run among them."""
+        self.stopped = 0
+        """Studies of grade stop, likewise."""
         self._journal: Any = None
         if self.to_stdout:
             return
@@ -89,6 +93,7 @@ class Store:
                 "give --overwrite to start again."
             )
         self.done = {row["study"]: row["row"] for row in rows}
+        self._count(self.done.values())
         self.journal.write_text(whole + "\n" if whole else "", encoding="utf-8")
 
     def __enter__(self) -> Store:
@@ -102,7 +107,7 @@ class Store:
 
     def add(self, studies: list[int], rows: list[dict[str, Any]]) -> None:
         """Write the rows now, so that a crash a second later loses nothing."""
-        self.failed += sum(row["error"] is not None for row in rows)
+        self._count(rows)
         if self.to_stdout:
             for row in rows:
                 sys.stdout.write(json.dumps(json_safe(row), allow_nan=False) + "\n")
@@ -114,10 +119,15 @@ class Store:
         self._journal.flush()
         os.fsync(self._journal.fileno())
 
-    def finish(self, by: tuple[str, ...]) -> int:
-        """Turn the journal into the output. Returns how many studies have an error."""
+    def _count(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            self.failed += row["error"] is not None
+            self.stopped += row["grade"] == "stop"
+
+    def finish(self, by: tuple[str, ...]) -> None:
+        """Turn the journal into the output."""
         if self.to_stdout:
-            return self.failed
+            return
         rows = [self.done[study] for study in sorted(self.done)]
         frame = frame_of(rows, by)
         fresh = self.output.with_name(self.output.name + ".new")
@@ -129,4 +139,3 @@ class Store:
             fresh.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         fresh.replace(self.output)
         self.journal.unlink()
-        return sum(row["error"] is not None for row in rows)

@@ -37,8 +37,7 @@ def diagnose(data: IVData) -> Diagnostics:
     chances, differences = positivity(data), balance(data)
     sample = Sample(data.n, len(data.w), data.report.n_dropped, len(data.covariates))
     outcomes = outcome(data)
-    findings = (
-        _first_stage_finding(stage),
+    others = (
         _compliance_finding(who, stage),
         _inequality_finding(inequalities),
         *_positivity_finding(chances),
@@ -46,11 +45,13 @@ def diagnose(data: IVData) -> Diagnostics:
         _sample_finding(sample, stage),
         _outcome_finding(outcomes, data.binary),
     )
+    findings = (_first_stage_finding(stage, stopped=any(other.grade == "stop" for other in others)), *others)
     grade = max((finding.grade for finding in findings), key=GRADES.index)
     return Diagnostics(stage, who, inequalities, chances, differences, sample, outcomes, findings, grade)
 
 
-def _first_stage_finding(stage: FirstStage) -> Finding:
+def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:
+    """A weak instrument costs width, not honesty; but nothing is called honest beside a finding of grade stop."""
     name = "first stage"
     before, after = _percent(stage.treated_if_z0), _percent(stage.treated_if_z1)
     moved = f"The instrument changes the share treated from {before} to {after}"
@@ -59,8 +60,8 @@ def _first_stage_finding(stage: FirstStage) -> Finding:
     if stage.f is None:
         return Finding(name, "ok", f"{moved}.")
     if stage.f < WEAK_F:
-        sentence = f"{moved} (F = {stage.f:.1f}): a weak instrument; the bounds stay honest, but will be wide."
-        return Finding(name, "look", sentence)
+        cost = "" if stopped else "; the bounds stay honest, but will be wide"
+        return Finding(name, "look", f"{moved} (F = {stage.f:.1f}): a weak instrument{cost}.")
     return Finding(name, "ok", f"{moved} (F = {stage.f:,.0f}).")
 
 
@@ -70,7 +71,8 @@ def _compliance_finding(found: Compliance, stage: FirstStage) -> Finding:
         sentence = "Everybody did as the instrument says: the data are those of a trial with perfect compliance."
         return Finding("compliance", "ok", sentence)
     if found.kind == "no variation":
-        return Finding("compliance", "stop", "Everybody has the same treatment, so that its effect cannot be learnt.")
+        sentence = "The data cannot answer: everybody has the same treatment, so that its effect cannot be learnt."
+        return Finding("compliance", "stop", sentence)
     if found.kind == "one-sided":
         arm = 0 if 0 in found.people[0] else 1
         who = "nobody" if found.people[arm][1] == 0 else "everybody"
@@ -90,7 +92,8 @@ def _inequality_finding(inequalities: tuple[Inequality, ...]) -> Finding:
     what = f"{worst.name()} fails by {worst.excess:.3f} in the sample (one-sided p = {worst.p_value:.2g})"
     if worst.p_value < VIOLATED_P / len(inequalities):
         remedy = "Check how the data are coded; if it is as you think, the instrument is not valid."
-        return Finding(name, "stop", f"{what}: more than chance explains.", remedy)
+        sentence = f"The data contradict the instrument: {what}, more than chance explains."
+        return Finding(name, "stop", sentence, remedy)
     return Finding(name, "look", f"{what}: chance can explain it, but a valid instrument never implies it.")
 
 
@@ -98,10 +101,14 @@ def _positivity_finding(found: Positivity | None) -> list[Finding]:
     if found is None:
         return []
     low, high = found.central_98_percent
-    what = f"Given the covariates, the chance of Z = 1 lies between {low:.2f} and {high:.2f} for 98 % of the people"
+    what = f"given the covariates, the chance of Z = 1 lies between {low:.2f} and {high:.2f} for 98 % of the people"
     if min(low, 1 - high) < 0.01 < min(found.share_z1, 1 - found.share_z1):
-        sentence = f"{what}: for some, one arm is all but impossible, and nothing is learnt about them."
+        sentence = (
+            f"The data contradict that both arms are possible for everybody: {what}; for some, one arm is all but "
+            "impossible, and nothing is learnt about them."
+        )
         return [Finding("positivity", "stop", sentence)]
+    what = what[0].upper() + what[1:]
     if min(low, 1 - high) < 0.05:
         return [Finding("positivity", "look", f"{what}: for some, one arm is rare.")]
     return [Finding("positivity", "ok", f"{what}: both arms are possible for everybody.")]

@@ -120,5 +120,10 @@ class Diagnostics(KeyedRecord):
         return tuple(finding for finding in self.findings if finding.grade != GRADES[0])
 
     @property
+    def headline(self) -> str:
+        """What stands before any bound, in every format: the findings of grade stop. Empty where there are none."""
+        return " ".join(finding.text for finding in self.findings if finding.grade == "stop")
+
+    @property
     def worst_inequality(self) -> Inequality:
         return min(self.inequalities, key=lambda i: i.p_value)

@@ -44,6 +44,7 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
     return template.substitute(
         title=escape(heading),
         question=escape(question or question_sentence(result)),
+        headline=_headline(result),
         answer=escape(answer_sentence(result)),
         key_figures=_key_figures(result),
         width=_width(result),
@@ -72,6 +73,12 @@ def citation(result: BoundsResult) -> str:
 
 def _column(result: BoundsResult, role: str, default: str) -> str:
     return result.codings[role].column if role in result.codings else default
+
+
+def _headline(result: BoundsResult) -> str:
+    """The first line of the page, where the design is graded stop."""
+    headline = result.diagnostics.headline
+    return f'<p class="headline stop" role="alert">{escape(headline)}</p>' if headline else ""
 
 
 def _key_figures(result: BoundsResult) -> str:

@@ -31,6 +31,12 @@ def question_sentence(result: BoundsResult) -> str:
 
 
 def answer_sentence(result: BoundsResult) -> str:
+    """The answer; where the design is graded stop, that comes first."""
+    headline = result.diagnostics.headline
+    return f"{headline} What the method says all the same: {_answer(result)}" if headline else _answer(result)
+
+
+def _answer(result: BoundsResult) -> str:
     asked = estimand(result.estimand)
     unit = asked.unit(result.binary)
     ends = f"{rounded(result.lower, result.width)} and {rounded(result.upper, result.width)}"
@@ -113,7 +119,7 @@ def methods_paragraph(result: BoundsResult) -> str:
         )
         if cuts.slack:
             text += f"Rounding moves the effect by at most {rounded(cuts.slack, result.width)}. "
-    return (text + _on_assumptions(result)).strip()
+    return f"{text}{_on_assumptions(result)} {result.diagnostics.headline}".strip()
 
 
 def _on_assumptions(result: BoundsResult) -> str:
