@@ -99,6 +99,7 @@ CHEAP = {
     "counts": None,
     "check": None,
     "batch": "bounds.csv",
+    "compare": "methods.csv",
     "methods": None,
     "model": None,
     "convert-rct": "iv.csv",

@@ -15,7 +15,7 @@ import pytest
 
 import ivicl
 from every_method import ROLES, small_table
-from ivicl import BoundsResult, IVBounds
+from ivicl import BoundsResult, IVBounds, compare
 from ivicl.errors import InputError
 from ivicl.methods import Estimates, Method, MethodBounds, Request
 from ivicl.results.report.page import report_html
@@ -115,6 +115,15 @@ def test_many_studies(batched):
     assert many["lower"][1] == pytest.approx(alone.lower)
 
 
+def test_side_by_side():
+    found = compare(small_table(), methods=["manski", METHOD, IVBounds(METHOD, padding=0.3)], **ROLES)
+    frame = found.to_frame()
+    assert frame["label"].to_list()[1:] == ["Padded difference", "Padded difference (padding=0.3)"]
+    assert frame["width"].to_list()[1:] == pytest.approx([0.2, 0.6])
+    assert frame["assumes"][1].endswith(OWN_WORDS) and OWN_WORDS.split()[-1] in found.summary()
+    assert found.plot().to_frame()["method"].to_list() == ["manski", "padded", "padded"]
+
+
 def test_its_options_are_checked_as_those_of_any_method():
     with pytest.raises(InputError, match="method 'padded' has no option 'pading'; its options are: padding"):
         IVBounds(METHOD, pading=0.2).fit(small_table(), **ROLES)
@@ -176,6 +185,15 @@ def test_fit_on_the_command_line(installed):
     wrong = command(installed, f"{fit} --set padding=7")
     assert (wrong.returncode, wrong.stderr) == (2, "ivicl: padding is 7; it must be at least 0 and below 1.\n")
     assert "the nearest name is 'padded'" in command(installed, "counts 1 2 3 4 5 6 7 8 -m paded").stderr
+
+
+def test_compare_on_the_command_line(installed):
+    done = command(installed, "compare data.csv -y y -t t -z z -m manski -m padded@padding=0.25 -f json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["methods"][1]
+    assert (found["method"], found["width"]) == ("padded", pytest.approx(0.5))
+    wrong = command(installed, "compare data.csv -y y -t t -z z -m padded@padding=7")
+    assert (wrong.returncode, wrong.stderr) == (2, "ivicl: padding is 7; it must be at least 0 and below 1.\n")
 
 
 def test_batch_on_the_command_line(installed):

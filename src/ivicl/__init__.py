@@ -20,25 +20,31 @@ if TYPE_CHECKING:
     from ivicl.data import IVData
     from ivicl.estimator import IVBounds
     from ivicl.posterior import BinnedPosterior
+    from ivicl.results.comparison import Comparison
     from ivicl.results.result import BoundsResult
+    from ivicl.scale.compare import compare
 
 _LAZY = {
     "BinnedPosterior": "ivicl.posterior",
     "BoundsResult": "ivicl.results.result",
+    "Comparison": "ivicl.results.comparison",
     "IVBounds": "ivicl.estimator",
     "IVData": "ivicl.data",
+    "compare": "ivicl.scale.compare",
     "rct_to_iv": "ivicl.benchmarks.rct_to_iv",
 }
 
 __all__ = [
     "BinnedPosterior",
     "BoundsResult",
+    "Comparison",
     "DesignWarning",
     "IVBounds",
     "IVData",
     "IVICLError",
     "InputError",
     "__version__",
+    "compare",
     "datasets",
     "rct_to_iv",
 ]

@@ -90,11 +90,11 @@ def names(texts: list[str] | None) -> list[str]:
     return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]
 
 
-def estimator(method: str, alpha: float, seed: int, option: list[str] | None) -> IVBounds:
+def estimator(method: str, alpha: float, seed: int, option: list[str] | None, flag: str = "--set") -> IVBounds:
     """An `IVBounds` as the flags describe it."""
     from ivicl.estimator import IVBounds
 
-    options = {name: _literal(value) for name, value in (name_and_value(text, "--set") for text in option or [])}
+    options = {name: _literal(value) for name, value in (name_and_value(text, flag) for text in option or [])}
     for name in ("method", "alpha", "random_state", "progress"):
         if name in options:
             raise InputError(f"{name} has its own flag; it is not an option of the method.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
@@ -13,6 +13,9 @@ from ivicl.methods.base import Covers, IntervalKind, Method, MethodBounds, Reque
 from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.registry import shipped
 from ivicl.results.wording import interval, level
+
+if TYPE_CHECKING:
+    from ivicl.results.result import BoundsResult
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,25 @@ class Rung(Record):
     """It uses the covariates."""
     estimate_lower: float | None = None
     estimate_upper: float | None = None
+
+    @classmethod
+    def of(cls, result: BoundsResult, label: str) -> Rung:
+        """A finished result as a rung, under a label of its own."""
+        point = result.estimates
+        return cls(
+            method=result.method,
+            label=label,
+            assumption=in_short(result.assumptions, result.adjusted),
+            lower=result.lower,
+            upper=result.upper,
+            estimand=result.estimand,
+            interval=result.interval_kind,
+            alpha=result.alpha,
+            covers=result.covers,
+            adjusted=result.adjusted,
+            estimate_lower=point.lower if point else None,
+            estimate_upper=point.upper if point else None,
+        )
 
     @property
     def sampling_error(self) -> bool:

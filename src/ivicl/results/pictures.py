@@ -17,6 +17,8 @@ from ivicl.errors import InputError
 from ivicl.methods.estimands import AVERAGE, estimand
 
 if TYPE_CHECKING:
+    from ivicl.results.comparison import Comparison
+    from ivicl.results.ladder import Ladder
     from ivicl.results.result import BoundsResult
 
 INK, ACCENT, SOFT, SECOND = "#1f2933", "#1f5f8b", "#9fb8cc", "#b5541c"
@@ -44,7 +46,7 @@ class Picture:
     """A matplotlib figure and what it shows."""
 
     kind: str
-    """A key of PICTURES."""
+    """A key of PICTURES, or "comparison"."""
     figure: Any
     data: dict[str, list[Any]]
     caption: str
@@ -209,33 +211,46 @@ def ladder(result: BoundsResult) -> Picture:
     """The ladder of assumptions: one interval a rung."""
     if result.ladder is None:
         raise InputError("this result holds no ladder; fit it with this version of ivicl.")
-    rungs = result.ladder.rungs
+    strong = [rung.method == result.method for rung in result.ladder]
+    return _bars("ladder", result.ladder, strong, result.binary, "What each assumption buys.")
+
+
+def comparison(compared: Comparison) -> Picture:
+    """Methods side by side: a strong bar allows for sampling error, a thin one does not."""
+    import matplotlib
+
+    rungs = compared.ladder
+    strong = [rung.sampling_error for rung in rungs]
+    with matplotlib.rc_context(STYLE):
+        return _bars("comparison", rungs, strong, compared.results[0].binary, "Methods side by side.")
+
+
+def _bars(kind: str, rungs: Ladder, strong: list[bool], binary: bool, caption: str) -> Picture:
+    """One bar a rung, the first on top; those of another estimand are dashed."""
     figure, axes = _axes(height=0.55 + 0.5 * len(rungs))
-    for place, rung in enumerate(reversed(rungs)):
-        own = rung.method == result.method
-        colour = SECOND if rung.another_estimand else ACCENT if own else INK
+    for place, (rung, thick) in enumerate(reversed(list(zip(rungs, strong, strict=True)))):
+        colour = SECOND if rung.another_estimand else ACCENT if thick else INK
         line = (0, (2, 1)) if rung.another_estimand else "-"
-        axes.plot([rung.lower, rung.upper], [place] * 2, color=colour, linewidth=3.2 if own else 1.8, linestyle=line)
+        axes.plot([rung.lower, rung.upper], [place] * 2, color=colour, linewidth=3.2 if thick else 1.8, linestyle=line)
         for end in (rung.lower, rung.upper):
             axes.plot([end, end], [place - 0.16, place + 0.16], color=colour, linewidth=1.2)
         if rung.estimate is not None and rung.lower <= rung.estimate <= rung.upper:
             axes.plot([rung.estimate], [place], "o", color=colour, markersize=4)
     axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
-    axes.set_yticks(range(len(rungs)), [f"{rung.label}\n{rung.level}" for rung in reversed(rungs)])
+    axes.set_yticks(range(len(rungs)), [f"{rung.label}\n{rung.level}" for rung in reversed(rungs.rungs)])
     axes.set_ylim(-0.6, len(rungs) - 0.4)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"Effect ({estimand(AVERAGE).unit(result.binary)})")
-    saved = result.ladder.to_dict()
+    axes.set_xlabel(f"Effect ({estimand(AVERAGE).unit(binary)})")
+    saved = rungs.to_dict()
     data = {name: [rung[name] for rung in saved] for name in saved[0]}
-    caption = "What each assumption buys."
     if any(not rung.sampling_error for rung in rungs):
         caption += " Estimated: a formula applied to the sample, without allowance for sampling error."
     others = sorted({rung.estimand for rung in rungs if rung.another_estimand})
     if others:
         words = "; ".join(name if (said := estimand(name).short) == name else f"{name}, the {said}" for name in others)
         caption += f" Dashed: another estimand ({words})."
-    return Picture("ladder", figure, data, caption)
+    return Picture(kind, figure, data, caption)
 
 
 def compliance(result: BoundsResult) -> Picture:

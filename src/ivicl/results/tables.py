@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ivicl.methods.estimands import estimand
@@ -123,6 +124,21 @@ def latex(result: BoundsResult) -> str:
     body += [rf"Warning & {_tex(sentence)} \\" for sentence in result.warnings]
     table = [r"\begin{tabular}{lp{0.7\linewidth}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
     return "\n".join([*lead, *table])
+
+
+def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A pipe table with headings."""
+    shown = [[cell.replace("|", chr(92) + "|") for cell in line] for line in (headings, *lines)]
+    ruled = [shown[0], ["---"] * len(headings), *shown[1:]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in ruled)
+
+
+def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A booktabs tabular with headings; the last column, the long one, is broken into lines."""
+    head, *body = [" & ".join(_tex(cell) for cell in line) + r" \\" for line in (headings, *lines)]
+    columns = "l" * (len(headings) - 1) + r"p{0.3\linewidth}"
+    ruled = [r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *ruled, r"\end{tabular}"])
 
 
 def _tex(text: str) -> str:

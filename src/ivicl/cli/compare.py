@@ -1,0 +1,76 @@
+"""`ivicl compare`: several methods on the same data, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ivicl.cli import flags
+from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, choose_format, write
+
+if TYPE_CHECKING:
+    from ivicl.estimator import IVBounds
+
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--method",
+        help="NAME, or NAME@OPTION=VALUE with options of its own. May be given again; ivicl methods lists them.",
+    ),
+]
+
+
+def compare(
+    source: flags.Source,
+    outcome: flags.Outcome,
+    treatment: flags.Treatment,
+    instrument: flags.Instrument,
+    covariates: flags.Covariates = None,
+    weights: flags.Weights = None,
+    outcome_range: flags.Range = None,
+    missing: flags.Missing = "drop",
+    one: flags.Ones = None,
+    method: Methods = None,
+    alpha: flags.Alpha = flags.DEFAULT_ALPHA,
+    output_format: Annotated[Format | None, FORMAT_FLAG] = None,
+    output: OutputFile = None,
+    seed: flags.Seed = 0,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw them: an .svg, .png or .pdf file.")] = None,
+) -> None:
+    """Several methods side by side. One that cannot run on these data is a row with its reason."""
+    from ivicl.data import IVData
+    from ivicl.data.files import read_table
+    from ivicl.scale.compare import USUAL, check, compare_on
+
+    chosen = choose_format(output_format, output, Format)
+    estimators = [_estimator(text, alpha, seed) for text in method or USUAL]
+    check(estimators)
+    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    found = compare_on(IVData.from_roles(read_table(source), roles), estimators)
+    if plot is not None:
+        typer.echo(f"ivicl: picture in {found.plot().save(plot)}.", err=True)
+    if chosen is not Format.table:
+        for entry in found.failed:
+            typer.echo(f"ivicl: {entry.error}", err=True)
+    text = {
+        Format.table: found.summary,
+        Format.json: found.to_json,
+        Format.csv: lambda: str(found.to_frame().write_csv()).rstrip("\n"),
+        Format.md: found.to_markdown,
+        Format.latex: found.to_latex,
+    }[chosen]()
+    write(text, output)
+
+
+def _estimator(text: str, alpha: float, seed: int) -> IVBounds:
+    name, *options = text.split("@")
+    return flags.estimator(name, alpha, seed, options, flag=f"an option of --method {text}")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        epilog="Example: ivicl compare trial.csv -y outcome -t taken -z assigned -m balke-pearl -m late -o methods.csv"
+    )(compare)

@@ -1,0 +1,143 @@
+"""`Comparison`: several methods on the same data, side by side; what `ivicl.compare` gives back."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ivicl._shared.records import Record, json_safe
+from ivicl.methods.assumptions import in_reading_order
+from ivicl.results import rows
+from ivicl.results.ladder import Ladder, Rung
+from ivicl.results.result import BoundsResult
+from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.wording import interval, number
+from ivicl.version import __version__
+
+if TYPE_CHECKING:
+    from ivicl.results.pictures import Picture
+
+OWN_COLUMNS = ("label", "assumes", "sampling_error", "adjusted")
+"""Before those of `rows.COLUMNS`: name for readers, keys of the assumptions joined by commas, whether the interval
+allows for sampling error, and whether the covariates were used. What they mean stands in docs/compare.md."""
+
+
+@dataclass(frozen=True)
+class Entry(Record):
+    """One method of a comparison: its result, or the reason why it has none."""
+
+    method: str
+    label: str
+    """For readers, with the options that were given."""
+    alpha: float
+    assumptions: tuple[str, ...]
+    sampling_error: bool
+    """The interval allows for sampling error."""
+    result: BoundsResult | None = None
+    error: str | None = None
+    """Why there is no result, in a sentence."""
+
+    @property
+    def assumes(self) -> str:
+        return ", ".join(in_reading_order(self.assumptions))
+
+    def row(self) -> dict[str, Any]:
+        """Its row of `Comparison.to_frame`."""
+        own = {
+            "label": self.label,
+            "assumes": self.assumes,
+            "sampling_error": self.sampling_error,
+            "adjusted": self.result.adjusted if self.result else None,
+        }
+        if self.result is not None:
+            return own | self.result.row()
+        failed = {"method": self.method, "alpha": self.alpha, "error": self.error, "version": __version__}
+        return own | rows.blank_row() | failed
+
+    def cells(self) -> list[str]:
+        """Its line of a table for readers."""
+        if self.result is None:
+            return [self.label, "", "no answer", "", "", self.assumes]
+        rung = Rung.of(self.result, self.label)
+        allowed = "yes" if self.sampling_error else "no"
+        ends = interval(self.result.lower, self.result.upper)
+        return [self.label, self.result.estimand, ends, rung.level, allowed, self.assumes]
+
+
+HEADINGS = ["Method", "Estimand", "Interval", "Kind", "Allows for sampling error", "Assumes"]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Several methods on the same data: one table, one picture, one export."""
+
+    entries: tuple[Entry, ...]
+    """One a method, in the order asked for; one without a result says why."""
+
+    @property
+    def results(self) -> tuple[BoundsResult, ...]:
+        """Of the methods that could run."""
+        return tuple(entry.result for entry in self.entries if entry.result is not None)
+
+    @property
+    def failed(self) -> tuple[Entry, ...]:
+        """The methods that could not run; `error` says why."""
+        return tuple(entry for entry in self.entries if entry.result is None)
+
+    @property
+    def ladder(self) -> Ladder:
+        """The methods that could run as rungs, in the order asked for."""
+        return Ladder(tuple(Rung.of(e.result, e.label) for e in self.entries if e.result is not None))
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} without an answer" if self.failed else ""
+        return f"Comparison({', '.join(e.method for e in self.entries)}; n = {self.results[0].n:,}{failed})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A table for a reader: each interval and what it is, then what each method assumes."""
+        first = self.results[0]
+        text = ["=" * WIDTH, "Methods side by side".center(WIDTH).rstrip(), "=" * WIDTH]
+        low, high = first.outcome_range
+        text.append(f"{first.n:,} people; outcome between {number(low)} and {number(high)}; design {first.grade}")
+        text += ["-" * WIDTH, *self.ladder.lines()]
+        sections = {
+            "No answer": [f"{e.label}: {e.error}" for e in self.failed],
+            "What each assumes": [f"{e.label}: {e.assumes}" for e in self.entries],
+            "No allowance for sampling error": [e.label for e in self.entries if e.result and not e.sampling_error],
+        }
+        for heading, sentences in sections.items():
+            text += ["-" * WIDTH, heading] if sentences else []
+            for sentence in sentences:
+                text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        return "\n".join([*text, "=" * WIDTH, f"ivicl {__version__}"])
+
+    def to_frame(self) -> Any:
+        """One row a method as a polars frame: the columns of OWN_COLUMNS, then those of every row of results."""
+        return rows.frame_of([entry.row() for entry in self.entries], OWN_COLUMNS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows, and the whole results in the same order; null where a method has none."""
+        return {
+            "methods": json_safe([entry.row() for entry in self.entries]),
+            "results": [json_safe(entry.result) for entry in self.entries],
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        return markdown_table(HEADINGS, [entry.cells() for entry in self.entries])
+
+    def to_latex(self) -> str:
+        return latex_table(HEADINGS, [entry.cells() for entry in self.entries])
+
+    def plot(self) -> Picture:
+        """One bar a method: estimates marked, other estimands dashed and labelled."""
+        from ivicl.results.pictures import comparison
+
+        return comparison(self)
