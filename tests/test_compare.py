@@ -91,6 +91,9 @@ def test_picture(found, tmp_path):
             line.get_ydata()[0] == line.get_ydata()[1]}  # fmt: skip
     assert bars[0].get_linestyle() == "--" and bars[1].get_linestyle() == "-", "the LATE alone is dashed"
     assert bars[0].get_linewidth() > bars[1].get_linewidth(), "estimates are thin"
+    late = found.results[-1].estimates.lower
+    assert [float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"] == [late], "its estimate"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["estimated: no allowance for sampling error"]
     assert "of the LATE" in labels[0] and "estimated" in labels[1]
     assert "without allowance for sampling error" in picture.caption and "effect among compliers" in picture.caption
     assert picture.to_frame()["method"].to_list() == [result.method for result in found.results]

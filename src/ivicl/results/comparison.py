@@ -113,7 +113,9 @@ class Comparison:
         for heading, sentences in sections.items():
             text += ["-" * WIDTH, heading] if sentences else []
             for sentence in sentences:
-                text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+                text += textwrap.wrap(
+                    sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+                )
         return "\n".join([*text, "=" * WIDTH, f"ivicl {__version__}"])
 
     def to_frame(self) -> Any:

@@ -222,7 +222,12 @@ def comparison(compared: Comparison) -> Picture:
     rungs = compared.ladder
     strong = [rung.sampling_error for rung in rungs]
     with matplotlib.rc_context(STYLE):
-        return _bars("comparison", rungs, strong, compared.results[0].binary, "Methods side by side.")
+        picture = _bars("comparison", rungs, strong, compared.results[0].binary, "Methods side by side.")
+        if not all(strong):  # said in the picture too: a file that is passed on has no caption
+            axes = picture.figure.axes[0]
+            axes.plot([], [], color=INK, linewidth=1.8, label="estimated: no allowance for sampling error")
+            _legend(axes)
+    return picture
 
 
 def _bars(kind: str, rungs: Ladder, strong: list[bool], binary: bool, caption: str) -> Picture:
@@ -231,11 +236,15 @@ def _bars(kind: str, rungs: Ladder, strong: list[bool], binary: bool, caption: s
     for place, (rung, thick) in enumerate(reversed(list(zip(rungs, strong, strict=True)))):
         colour = SECOND if rung.another_estimand else ACCENT if thick else INK
         line = (0, (2, 1)) if rung.another_estimand else "-"
-        axes.plot([rung.lower, rung.upper], [place] * 2, color=colour, linewidth=3.2 if thick else 1.8, linestyle=line)
+        flat: dict[str, Any] = {"solid_capstyle": "butt", "dash_capstyle": "butt"}  # no further than the ends
+        width = 3.2 if thick else 1.8
+        axes.plot([rung.lower, rung.upper], [place] * 2, color=colour, linewidth=width, linestyle=line, **flat)
         for end in (rung.lower, rung.upper):
             axes.plot([end, end], [place - 0.16, place + 0.16], color=colour, linewidth=1.2)
-        if rung.estimate is not None and rung.lower <= rung.estimate <= rung.upper:
-            axes.plot([rung.estimate], [place], "o", color=colour, markersize=4)
+        points = {rung.estimate_lower, rung.estimate_upper} if rung.sampling_error else set()
+        for point in points:
+            if point is not None and rung.lower <= point <= rung.upper:
+                axes.plot([point], [place], "o", color=colour, markersize=4)
     axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
     axes.set_yticks(range(len(rungs)), [f"{rung.label}\n{rung.level}" for rung in reversed(rungs.rungs)])
     axes.set_ylim(-0.6, len(rungs) - 0.4)
@@ -246,6 +255,8 @@ def _bars(kind: str, rungs: Ladder, strong: list[bool], binary: bool, caption: s
     data = {name: [rung[name] for rung in saved] for name in saved[0]}
     if any(not rung.sampling_error for rung in rungs):
         caption += " Estimated: a formula applied to the sample, without allowance for sampling error."
+    if any(rung.sampling_error and rung.estimate_lower is not None for rung in rungs):
+        caption += " Dots: point estimates."
     others = sorted({rung.estimand for rung in rungs if rung.another_estimand})
     if others:
         words = "; ".join(name if (said := estimand(name).short) == name else f"{name}, the {said}" for name in others)
