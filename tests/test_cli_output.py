@@ -131,7 +131,7 @@ def test_the_output_is_called_output_everywhere():
         assert flags.get("-o") is flags.get("--output"), name
         if "-o" in flags:
             with_output.add(name)
-    wanted = {"fit", "counts", "check", "batch", "bench", "reproduce", "convert-rct", "train", "export"}
+    wanted = {"fit", "counts", "compare", "check", "batch", "bench", "reproduce", "convert-rct", "train", "export"}
     assert with_output == wanted | {"prior sample", "prior plot"}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from every_method import ROLES, small_table
 from ivicl import Comparison, IVBounds, IVData, compare
-from ivicl.errors import InputError, MissingDependencyError
+from ivicl.errors import DesignWarning, InputError, MissingDependencyError
 from ivicl.methods import Method
 from ivicl.results.comparison import OWN_COLUMNS
 from ivicl.results.rows import COLUMNS
@@ -130,6 +130,26 @@ def test_the_data_are_read_once(monkeypatch):
     monkeypatch.setattr(IVData, "from_roles", lambda *given: times.append(1) or read(*given))
     compare(small_table(), methods=["manski", "balke-pearl", "late"], **ROLES)
     assert len(times) == 1
+
+
+CONTRADICTION = {
+    "z": [0] * 100 + [1] * 100,
+    "t": [0] * 95 + [1] * 5 + [0] * 95 + [1] * 5,
+    "y": [0] * 90 + [1] * 10 + [1] * 90 + [0] * 10,
+}
+
+
+def test_data_that_contradict_the_design_are_said_once_and_first(run, tmp_path):
+    with pytest.warns(DesignWarning, match="The data contradict the instrument") as said:
+        found = compare(CONTRADICTION, methods=["manski", "balke-pearl", "late"], **ROLES)
+    assert len(said) == 1 and said[0].filename == __file__
+    assert found.summary().startswith("The data contradict the instrument")
+    assert found.to_markdown().startswith("**The data") and "textbf{The data" in found.to_latex().splitlines()[0]
+    pl.DataFrame(CONTRADICTION).write_csv(tmp_path / "data.csv")
+    command = ["compare", str(tmp_path / "data.csv"), "-y", "y", "-t", "t", "-z", "z", "-m", "manski", "-f", "json"]
+    code, out, err = run(*command)
+    assert code == 0 and err.startswith("ivicl: The data contradict") and json.loads(out)["results"]
+    assert run(*command, "--strict")[0] == 3
 
 
 # --- the command

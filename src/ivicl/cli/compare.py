@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
-from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, choose_format, write
+from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, choose_format, say_headline, write
 
 if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
@@ -39,6 +39,7 @@ def compare(
     output: OutputFile = None,
     seed: flags.Seed = 0,
     plot: Annotated[Path | None, typer.Option("--plot", help="Also draw them: an .svg, .png or .pdf file.")] = None,
+    strict: flags.Strict = False,
 ) -> None:
     """Several methods side by side. One that cannot run on these data is a row with its reason."""
     from ivicl.data import IVData
@@ -50,6 +51,8 @@ def compare(
     check(estimators)
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     found = compare_on(IVData.from_roles(read_table(source), roles), estimators)
+    diagnostics = found.results[0].diagnostics
+    say_headline(diagnostics, chosen not in (Format.json, Format.csv), output)
     if plot is not None:
         typer.echo(f"ivicl: picture in {found.plot().save(plot)}.", err=True)
     if chosen is not Format.table:
@@ -63,6 +66,7 @@ def compare(
         Format.latex: found.to_latex,
     }[chosen]()
     write(text, output)
+    flags.exit_if_strict(strict, diagnostics.grade == "stop")
 
 
 def _estimator(text: str, alpha: float, seed: int) -> IVBounds:

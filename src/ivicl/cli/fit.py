@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
-from ivicl.cli.output import FORMAT_FLAG, STANDARD_OUTPUT, Format, OutputFile, TableOrJson, choose_format, write
+from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, TableOrJson, choose_format, say_headline, write
 from ivicl.errors import InputError, design_warnings_off
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def check(
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
     data = _read(source, roles)
     found = diagnose(data)
-    _head(found, chosen is TableOrJson.table, output)
+    say_headline(found, chosen is TableOrJson.table, output)
     if chosen is TableOrJson.json:
         about = {"n": data.n, "n_rows": len(data.w), "n_dropped": data.report.n_dropped, "notes": data.report.notes}
         write(json.dumps(json_safe(about | {"diagnostics": found}), allow_nan=False), output)
@@ -174,15 +174,9 @@ def _with_flags(option: list[str] | None, combine: str | None, thresholds: int |
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 
-def _head(found: Diagnostics, for_readers: bool, output: Path | None) -> None:
-    """What is graded stop, on stderr; not where it is the first line of what is about to be printed."""
-    if found.headline and not (for_readers and output in (None, STANDARD_OUTPUT)):
-        typer.echo(f"ivicl: {found.headline}", err=True)
-
-
 def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report: str | None, strict: bool) -> None:
     """The result in its format; where that is for programs the warnings go to stderr as well."""
-    _head(result.diagnostics, chosen not in (Format.json, Format.csv), output)
+    say_headline(result.diagnostics, chosen not in (Format.json, Format.csv), output)
     if report is not None:
         typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
     if chosen is not Format.table:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from ivicl.errors import InputError
+
+if TYPE_CHECKING:
+    from ivicl.results.diagnostics.records import Diagnostics
 
 
 class Format(StrEnum):
@@ -72,6 +75,12 @@ def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyF
         hint = "; options of the method are given by --set" if "=" in output.name else ""
         raise InputError(f"--output must end in {', '.join(formats)}, or --format be given, but it is {output}{hint}.")
     return known(formats[output.suffix.lower()])
+
+
+def say_headline(found: Diagnostics, for_readers: bool, output: Path | None) -> None:
+    """What is graded stop, on stderr; not where it is the first line of what is about to be printed."""
+    if found.headline and not (for_readers and output in (None, STANDARD_OUTPUT)):
+        typer.echo(f"ivicl: {found.headline}", err=True)
 
 
 def write(text: str, output: Path | None) -> None:

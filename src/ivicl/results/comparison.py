@@ -87,6 +87,11 @@ class Comparison:
         return tuple(entry for entry in self.entries if entry.result is None)
 
     @property
+    def headline(self) -> str:
+        """What the data say against the design (grade stop), before any bound; empty where there is nothing."""
+        return self.results[0].diagnostics.headline
+
+    @property
     def ladder(self) -> Ladder:
         """The methods that could run as rungs, in the order asked for."""
         return Ladder(tuple(Rung.of(e.result, e.label) for e in self.entries if e.result is not None))
@@ -101,7 +106,8 @@ class Comparison:
     def summary(self) -> str:
         """A table for a reader: each interval and what it is, then what each method assumes."""
         first = self.results[0]
-        text = ["=" * WIDTH, "Methods side by side".center(WIDTH).rstrip(), "=" * WIDTH]
+        text = textwrap.wrap(self.headline, WIDTH)
+        text += ["=" * WIDTH, "Methods side by side".center(WIDTH).rstrip(), "=" * WIDTH]
         low, high = first.outcome_range
         text.append(f"{first.n:,} people; outcome between {number(low)} and {number(high)}; design {first.grade}")
         text += ["-" * WIDTH, *self.ladder.lines()]
@@ -133,10 +139,10 @@ class Comparison:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_markdown(self) -> str:
-        return markdown_table(HEADINGS, [entry.cells() for entry in self.entries])
+        return markdown_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
 
     def to_latex(self) -> str:
-        return latex_table(HEADINGS, [entry.cells() for entry in self.entries])
+        return latex_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
 
     def plot(self) -> Picture:
         """One bar a method: estimates marked, other estimands dashed and labelled."""

@@ -108,9 +108,7 @@ def summary(result: BoundsResult) -> str:
 
 
 def markdown(result: BoundsResult) -> str:
-    headline = result.diagnostics.headline
-    lines = [f"**{headline}**", ""] if headline else []
-    lines += ["| | |", "|---|---|"]
+    lines = [*_markdown_lead(result.diagnostics.headline), "| | |", "|---|---|"]
     lines += [f"| {name.strip()} | {value.replace('|', chr(92) + '|')} |" for name, value in pairs(result)]
     lines += [f"| Warning | {sentence.replace('|', chr(92) + '|')} |" for sentence in result.warnings]
     return "\n".join(lines)
@@ -118,27 +116,33 @@ def markdown(result: BoundsResult) -> str:
 
 def latex(result: BoundsResult) -> str:
     """A booktabs tabular, below the headline if there is one."""
-    headline = result.diagnostics.headline
-    lead = [rf"\noindent\textbf{{{_tex(headline)}}}\par\medskip"] if headline else []
     body = [rf"{_tex(name.strip())} & {_tex(value)} \\" for name, value in pairs(result)]
     body += [rf"Warning & {_tex(sentence)} \\" for sentence in result.warnings]
     table = [r"\begin{tabular}{lp{0.7\linewidth}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([*lead, *table])
+    return "\n".join([*_latex_lead(result.diagnostics.headline), *table])
 
 
-def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A pipe table with headings."""
+def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headline: str = "") -> str:
+    """A pipe table with headings, below the headline if there is one."""
     shown = [[cell.replace("|", chr(92) + "|") for cell in line] for line in (headings, *lines)]
     ruled = [shown[0], ["---"] * len(headings), *shown[1:]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in ruled)
+    return "\n".join([*_markdown_lead(headline), *("| " + " | ".join(line) + " |" for line in ruled)])
 
 
-def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headline: str = "") -> str:
     """A booktabs tabular with headings; the last column, the long one, is broken into lines."""
     head, *body = [" & ".join(_tex(cell) for cell in line) + r" \\" for line in (headings, *lines)]
     columns = "l" * (len(headings) - 1) + r"p{0.3\linewidth}"
     ruled = [r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *ruled, r"\end{tabular}"])
+    return "\n".join([*_latex_lead(headline), rf"\begin{{tabular}}{{{columns}}}", *ruled, r"\end{tabular}"])
+
+
+def _markdown_lead(headline: str) -> list[str]:
+    return [f"**{headline}**", ""] if headline else []
+
+
+def _latex_lead(headline: str) -> list[str]:
+    return [rf"\noindent\textbf{{{_tex(headline)}}}\par\medskip"] if headline else []
 
 
 def _tex(text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Unpack
 
 from ivicl.data import IVData
 from ivicl.data.roles import RoleArguments, Roles
-from ivicl.errors import InputError, IVICLError
+from ivicl.errors import DesignWarning, InputError, IVICLError, design_warnings_off
 from ivicl.estimator import IVBounds
 from ivicl.methods.base import Method
 from ivicl.methods.registry import resolve
@@ -50,7 +51,10 @@ def compare(
         for each in methods
     ]
     check(estimators)
-    return compare_on(IVData.from_roles(df, Roles(**roles)), estimators)
+    found = compare_on(IVData.from_roles(df, Roles(**roles)), estimators)
+    if found.headline:  # once, not once a method
+        warnings.warn(found.headline, DesignWarning, stacklevel=2)
+    return found
 
 
 def check(estimators: Sequence[IVBounds]) -> None:
@@ -74,7 +78,8 @@ def compare_on(data: IVData, estimators: Sequence[IVBounds]) -> Comparison:
 def _entry(estimator: IVBounds, data: IVData) -> Entry:
     method, result, reason = resolve(estimator.method), None, None
     try:
-        result = estimator.fit_data(data)
+        with design_warnings_off():
+            result = estimator.fit_data(data)
     except IVICLError as error:
         reason = str(error)
     except Exception as error:  # a fault of one method must not take the others with it, as in `fit_many`
