@@ -11,7 +11,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ivicl.learn.theory import SWAPS, mean_ends
+from ivicl.learn.theory import SWAPS
 
 DRAWS = 16
 """Labels of a table with covariates."""
@@ -88,6 +88,3 @@ def soft_law(law: Tensor, mean: Tensor) -> Tensor:
     shape = (len(mean), *[1] * (law.dim() - 2), mean.shape[-1])
     one = (law * mean.view(shape)).sum(-1)
     return torch.stack([law.sum(-1) - one, one], -1)
-
-
-__all__ = ["DRAWS", "Strata", "mean_ends", "soft_law", "strata_of"]
