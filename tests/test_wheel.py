@@ -12,7 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 NEEDED = ("py.typed", "weights/ivicl.onnx", "datasets/vitamin_a.csv", "results/report/template.html")
-NEEDED += ("results/schema.json", "benchmarks/model_card/exact_reference.npz", "learn/recipes/shipped.toml")
+NEEDED += (
+    "results/schema.json",
+    "data/encoding_rules.json",
+    "benchmarks/model_card/exact_reference.npz",
+    "learn/recipes/shipped.toml",
+)
 
 
 @pytest.mark.slow

@@ -5,29 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from ivicl.data.encoding import Column, show_values
+from ivicl.data.rules import note, refusal
 from ivicl.errors import InputError
 
 
 def checked_weights(column: Column) -> np.ndarray:
     name, values = column.name, column.values
     if column.kind == "text":
-        raise InputError(
-            f"weights '{name}' must be whole numbers, but holds text such as {show_values(column.levels(), 2)}."
-        )
+        raise refusal("weights_text", column=name, values=show_values(column.levels(), 2))
     if column.missing.any():
-        raise InputError(f"weights '{name}' has {int(column.missing.sum())} missing values.")
+        raise refusal("weights_missing", column=name, count=int(column.missing.sum()))
     if (values < 0).any():
-        raise InputError(f"weights '{name}' must not be negative, but one is {values.min():g}.")
+        raise refusal("weights_negative", column=name, value=f"{values.min():g}")
     fractional = values[values != np.round(values)]
     if len(fractional):
-        raise InputError(
-            f"weights '{name}' must be whole numbers (how many people a row stands for), but one is {fractional[0]:g}; "
-            "sampling weights are not supported."
-        )
+        raise refusal("weights_fraction", column=name, value=f"{fractional[0]:g}")
     if values.sum() == 0:
-        raise InputError(f"weights '{name}' sum to zero.")
+        raise refusal("weights_zero", column=name)
     if values.sum() > 2**53:
-        raise InputError(f"weights '{name}' sum to {values.sum():.3g}, more people than can be counted exactly.")
+        raise refusal("weights_large", column=name, value=f"{values.sum():.3g}")
     return values.astype(np.float64)
 
 
@@ -36,19 +32,17 @@ def rows_to_keep(
 ) -> np.ndarray:
     keep = weights > 0
     if not keep.all():
-        notes.append(f"{int((~keep).sum())} rows of weight zero dropped")
+        notes.append(note("zero_weight", count=int((~keep).sum())))
     decisive = [(c, role) for c, role in ((z, "instrument"), (t, "treatment"), (y, "outcome"))]
     if missing == "drop":
         decisive += [(c, "covariate") for c in x]
     for column, role in decisive:
         gone = int((keep & column.missing).sum())
         if gone:
-            notes.append(f"{gone} rows dropped: {role} '{column.name}' is missing")
+            notes.append(note("dropped", count=gone, role=role, column=column.name))
         if gone and not (keep & ~column.missing).any():
-            raise InputError(
-                f"no row is left: {role} '{column.name}' is missing in all {gone} rows"
-                + (" that were left." if gone < len(keep) else ".")
-            )
+            rest = " that were left" if gone < len(keep) else ""
+            raise refusal("none_left", role=role, column=column.name, count=gone, rest=rest)
         keep = keep & ~column.missing
     if missing == "raise":
         for column in x:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ivicl._shared.records import KeyedRecord
+from ivicl.data.rules import note, refusal, rules
 from ivicl.errors import InputError
 
-MAX_LEVELS = 20
+MAX_LEVELS: int = rules()["covariates"]["most_levels"]
 """A text covariate keeps this many levels; rarer ones are joined, so that an identifier cannot make 10,000 columns."""
 WIDER_THAN_NUMPY = ("Int128", "UInt128")
 """Integers that polars makes of values beyond 64 bits and numpy cannot hold; they are read as Python's own."""
@@ -94,7 +95,7 @@ def _numeric_column(name: str, array: np.ndarray) -> Column:
 def _refuse_infinite(name: str, array: np.ndarray) -> None:
     bad = int(np.isinf(array).sum())
     if bad:
-        raise InputError(f"column '{name}' holds {bad} infinite value{'s' if bad > 1 else ''}.")
+        raise refusal("infinite", column=name, count=bad, s="s" if bad > 1 else "")
 
 
 def _is_missing(value: Any) -> bool:
@@ -187,9 +188,9 @@ def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarra
     """
     levels = column.levels()
     if len(levels) > 2:
-        raise InputError(f"{role} '{column.name}' must have two values, but has {len(levels)}: {show_values(levels)}.")
+        raise refusal("two_values", role=role, column=column.name, count=len(levels), values=show_values(levels))
     if len(levels) == 1 and role == "instrument":
-        raise InputError(f"instrument '{column.name}' is always {show_values(levels)}, so there is nothing to compare.")
+        raise refusal("constant_instrument", column=column.name, values=show_values(levels))
     if one is not None:
         top = _match_level(column, levels, one, role)
         zero = next((v for v in levels if v != top), None)
@@ -198,10 +199,7 @@ def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarra
     elif column.kind != "text" and levels[0] in (0, 1):
         zero, top = 0, 1
     else:
-        raise InputError(
-            f"{role} '{column.name}' is always {show_values(levels)}, so it is not clear whether that is 0 or 1; "
-            f"name the value that means 1 with ones={{'{column.name}': ...}}."
-        )
+        raise refusal("unclear_one", role=role, column=column.name, values=show_values(levels))
     coded = (column.values == top).astype(np.float64)
     return coded, Coding(column.name, zero, top)
 
@@ -217,7 +215,7 @@ def _match_level(column: Column, levels: list[Any], one: Any, role: str) -> Any:
             pass
     if len(levels) == 1 and isinstance(one, (str, int, float, bool)):
         return one
-    raise InputError(f"{role} '{column.name}' has no value {one!r}; it has {show_values(levels)}.")
+    raise refusal("no_such_value", role=role, column=column.name, value=repr(one), values=show_values(levels))
 
 
 def encode_covariate(column: Column, weights: np.ndarray, notes: list[str]) -> list[tuple[str, np.ndarray]]:
@@ -230,11 +228,14 @@ def encode_covariate(column: Column, weights: np.ndarray, notes: list[str]) -> l
     if not column.missing.any():
         return [(column.name, column.values)]
     middle = weighted_quantile(column.values[~column.missing], weights[~column.missing], 0.5)
-    notes.append(
-        f"covariate '{column.name}': {int(column.missing.sum())} missing values set to the median, and flagged"
-    )
+    notes.append(note("filled", column=column.name, count=int(column.missing.sum())))
     filled = np.where(column.missing, middle, column.values)
-    return [(column.name, filled), (f"{column.name}=missing", column.missing.astype(np.float64))]
+    return [(column.name, filled), _missing_column(column)]
+
+
+def _missing_column(column: Column) -> tuple[str, np.ndarray]:
+    name: str = rules()["covariates"]["missing_name"]
+    return name.format(column=column.name), column.missing.astype(np.float64)
 
 
 def _encode_levels(column: Column, weights: np.ndarray, notes: list[str]) -> list[tuple[str, np.ndarray]]:
@@ -246,18 +247,20 @@ def _encode_levels(column: Column, weights: np.ndarray, notes: list[str]) -> lis
     if len(levels) > MAX_LEVELS:
         # Ties are broken by name, so that the order of the rows cannot change the encoding.
         kept = sorted(levels, key=lambda v: (-frequency[v], v))[: MAX_LEVELS - 1]
-        notes.append(
-            f"covariate '{column.name}': {len(levels)} different texts; "
-            f"the {len(kept)} most frequent are kept, the others joined"
-        )
+        notes.append(note("joined", column=column.name, count=len(levels), kept=len(kept)))
         lookup = set(kept)
-        values = np.array([v if v in lookup else "(other)" for v in values], dtype=object)
-        levels = [*sorted(kept), "(other)"]
-    columns = [(f"{column.name}={v}", ((values == v) & ~column.missing).astype(np.float64)) for v in levels[1:]]
+        joined = rules()["covariates"]["joined"]
+        values = np.array([v if v in lookup else joined for v in values], dtype=object)
+        levels = [*sorted(kept), joined]
+    name: str = rules()["covariates"]["level_name"]
+    columns = [
+        (name.format(column=column.name, level=v), ((values == v) & ~column.missing).astype(np.float64))
+        for v in levels[1:]
+    ]
     if column.missing.any():
-        columns.append((f"{column.name}=missing", column.missing.astype(np.float64)))
+        columns.append(_missing_column(column))
     if len(levels) > 1:
-        notes.append(f"covariate '{column.name}': text of {len(levels)} levels, '{levels[0]}' is the reference")
+        notes.append(note("levels", column=column.name, count=len(levels), reference=levels[0]))
     return columns
 
 

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from ivicl.data.rules import rules
 from ivicl.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
 PARQUET_MAGIC = b"PAR1"
-SEPARATORS = ",\t;"
+SEPARATORS: list[str] = rules()["file"]["separators"]
 NOT_UTF8 = "is not a table: it is neither Parquet nor text in UTF-8."
 
 
@@ -42,7 +43,7 @@ def read_table(source: str) -> pl.DataFrame:
                 content,
                 separator=separator,
                 infer_schema_length=None,
-                null_values=["", "NA", "NaN", "nan", "null", "NULL", "."],
+                null_values=rules()["file"]["missing"],
                 glob=False,
             )
         except Exception as error:
@@ -90,7 +91,7 @@ def _csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
             text.detach()  # else closing it would close the stream
     separator = max(SEPARATORS, key=lambda each: len(columns[each]))
     header = columns[separator]
-    if len(header) < 3:
+    if len(header) < rules()["file"]["least_columns"]:
         line = separator.join(header)
         if not line.strip():
             raise InputError(f"{name} is empty.")

@@ -13,6 +13,7 @@ from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles
+from ivicl.data.rules import note, refusal
 from ivicl.errors import InputError
 from ivicl.identification.laws import count_cells
 
@@ -204,7 +205,7 @@ def _build(
     if missing not in MISSING_POLICIES:
         raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {missing!r}.")
     if not len(z):
-        raise InputError("the table has no rows.")
+        raise refusal("no_rows")
     notes: list[str] = []
     weights = np.ones(len(z)) if w is None else checked_weights(w)
     keep = rows_to_keep(z, t, y, x, weights, missing, notes)
@@ -215,7 +216,7 @@ def _build(
     outcome = read_outcome(y, outcome_range, ones.get(y.name))
     codings["outcome"] = outcome.coding
     notes += [
-        f"{role} '{c.column}': {c.one!r} is 1, {c.zero!r} is 0"
+        note("coded", role=role, column=c.column, one=repr(c.one), zero=repr(c.zero))
         for role, c in codings.items()
         if c.one is not None and (c.zero, c.one) != (0, 1)
     ]

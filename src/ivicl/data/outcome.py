@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ivicl.data.encoding import Coding, Column, encode_binary, numbers_from_text, show_values, tidy_number
+from ivicl.data.rules import refusal
 from ivicl.errors import InputError
 
 Range = tuple[float, float]
@@ -48,17 +49,15 @@ def amounts(column: Column, levels: list[Any], asked: Range | None, one: Any) ->
     """Numbers, between those seen unless the user says what is possible."""
     if column.kind == "text":
         if asked is not None:
-            raise InputError(f"outcome '{column.name}' is text ({show_values(levels, 3)}), so it cannot have a range.")
+            raise refusal("text_with_range", column=column.name, values=show_values(levels, 3))
         return None
     if asked is None and len(levels) == 1:
-        raise InputError(f"outcome '{column.name}' is always {levels[0]}, so its possible range must be given.")
+        raise refusal("constant_outcome", column=column.name, value=levels[0])
     low, high = asked or (float(levels[0]), float(levels[-1]))
     outside = column.values[(column.values < low) | (column.values > high)]
     if len(outside):
-        raise InputError(
-            f"outcome '{column.name}' must lie between {tidy_number(low)} and {tidy_number(high)}, "
-            f"but {len(outside)} values do not, such as {tidy_number(outside[0])}."
-        )
+        ends, such = {"low": tidy_number(low), "high": tidy_number(high)}, tidy_number(outside[0])
+        raise refusal("outside", column=column.name, count=len(outside), value=such, **ends)
     return Outcome(column.values, (low, high), False, Coding(column.name))
 
 
@@ -78,9 +77,7 @@ def read_outcome(column: Column, outcome_range: Range | None, one: Any) -> Outco
         found = reader(column, levels, asked, one)
         if found is not None:
             return found
-    raise InputError(
-        f"outcome '{column.name}' must be numbers or two values, but has {len(levels)}: {show_values(levels)}."
-    )
+    raise refusal("outcome_kind", column=column.name, count=len(levels), values=show_values(levels))
 
 
 def _checked_range(outcome_range: Range) -> Range:
@@ -89,5 +86,5 @@ def _checked_range(outcome_range: Range) -> Range:
     except (TypeError, ValueError):
         raise InputError(f"outcome_range must be two numbers, but is {outcome_range!r}.") from None
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise InputError(f"outcome_range must be a smaller and a larger finite number, but is ({low:g}, {high:g}).")
+        raise refusal("bad_range", low=f"{low:g}", high=f"{high:g}")
     return low, high

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
+from ivicl.data.rules import refusal
 from ivicl.errors import InputError
 
 MISSING_POLICIES = ("drop", "indicator", "raise")
@@ -65,7 +66,7 @@ class Roles:
             if not isinstance(name, str):
                 raise InputError(f"the {role} must be the name of a column of the table, but is {_show(name)}.")
             if name in seen:
-                raise InputError(f"column '{name}' is given twice: as {seen[name]} and as {role}.")
+                raise refusal("column_twice", column=name, first=seen[name], second=role)
             seen[name] = role
 
     def to_dict(self) -> dict[str, Any]:
