@@ -1,0 +1,109 @@
+"""Ends of the set of average effects when some outcomes are lost: whoever lost theirs may have had any.
+
+Instrument and treatment of the lost are known. So an arm has six cells, [t][0, 1, lost], and the set is that of all
+laws that share the lost out between 0 and 1: a linear program over the sixteen strata. Its value is the largest of
+finitely many terms, the vertices of the dual program, which stand here as a table; a test enumerates them again and
+solves the program itself. Filling the lost with the worst outcome of each cell and using Balke and Pearl's eight terms
+is not the same: the eight compare cells with each other, a fill can make a law that no strata have, and the result is
+too narrow for sparse laws.
+
+An amount in [0, 1] enters by its soft law (`laws.soft_law`): the same program gives the set that the means allow.
+Shapes: cells (..., 2, 2, 3) indexed [z][t][0, 1, lost], shares of an arm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LOST = 2
+"""The place of the lost outcome after 0 and 1."""
+
+# A term is a number for each cell: what it adds where the outcome is 0, where it is 1, and (the smaller of the two,
+# since the worst is assumed) where it is lost. The cells are (z, t) = 00, 01, 10, 11.
+_LOWER_WITHOUT_DEFIERS = """
+     0  0  0 |  0  0  0 | -1 -1 -1 | -1 -1 -1
+     0  0  0 |  0  0  0 | -1 -1 -1 | -1  0 -1
+     0  0  0 |  0  0  0 |  0 -1 -1 | -1 -1 -1
+     0  0  0 |  0  0  0 |  0 -1 -1 | -1  0 -1
+     0  0  0 |  0  1  0 | -1 -1 -1 | -1 -1 -1
+     0  0  0 |  0  1  0 |  0 -1 -1 | -1 -1 -1
+     1  0  0 |  0  0  0 | -1 -1 -1 | -1 -1 -1
+     1  0  0 |  0  0  0 | -1 -1 -1 | -1  0 -1
+     1  0  0 |  0  1  0 | -1 -1 -1 | -1 -1 -1
+"""
+_LOWER_MORE = """
+     0  1  0 |  0  1  0 |  0 -2 -2 | -2 -1 -2
+     1  0  0 |  0  2  0 | -1 -2 -2 | -1 -2 -2
+     1  0  0 |  1  0  0 | -1 -2 -2 | -2  0 -2
+     2  0  0 |  0  1  0 | -2 -1 -2 | -2 -1 -2
+"""
+
+
+def _table(text: str) -> np.ndarray:
+    return np.array(text.replace("|", " ").split(), dtype=np.float64).reshape(-1, 2, 2, 3)
+
+
+TERMS = _table(_LOWER_WITHOUT_DEFIERS + _LOWER_MORE)
+"""(13, 2, 2, 3): the lower end is the largest of these terms."""
+TERMS_WITHOUT_DEFIERS = _table(_LOWER_WITHOUT_DEFIERS)
+"""(9, 2, 2, 3): the same where Z = 1 moves nobody out of the treatment, wherever the cells allow that."""
+
+
+def free_ends(cells: np.ndarray, *, without_defiers: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of the set for possible cells; repair others first (`nearest_cells`).
+
+    Without a lost outcome these are Balke and Pearl's. With `without_defiers` the cells must allow that there are
+    none; else the ends may cross.
+    """
+    cells = np.asarray(cells, dtype=np.float64)
+    table = TERMS_WITHOUT_DEFIERS if without_defiers else TERMS
+    # The effect on 1 - Y has the opposite sign: its lower end is minus the upper end.
+    mirrored = cells[..., [1, 0, LOST]]
+    lower, upper = (np.einsum("...ztk,jztk->...j", each, table).max(axis=-1) for each in (cells, mirrored))
+    return lower, -upper
+
+
+def filled_laws(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two laws (..., 2, 2, 2) in which the lost have the outcome that pulls the effect down, and up.
+
+    Down: 0 if treated, 1 if not. They are what a method that knows nothing of lost outcomes can be given; how far its
+    ends then have to move is the difference between `free_ends` and Balke and Pearl's ends at these laws.
+    """
+    cells = np.asarray(cells, dtype=np.float64)
+    down, up = cells[..., :LOST].copy(), cells[..., :LOST].copy()
+    for t in (0, 1):
+        down[..., t, 1 - t] += cells[..., t, LOST]
+        up[..., t, t] += cells[..., t, LOST]
+    return down, up
+
+
+def nearest_cells(counts: np.ndarray) -> np.ndarray:
+    """The sample's cells, from counts (..., 2, 2, 3), moved as little as a valid instrument demands.
+
+    Lost outcomes can only help: the cells are possible if and only if P(T=t, Y=y, seen | Z=1) + P(T=t, Y=1-y, seen |
+    Z=0) <= 1 for all t and y, of which at most one fails. The two shares then shrink by the excess, what is known
+    better by less, and what they lose goes to the other cells of their arm in proportion: the most likely possible
+    cells, as `inequalities.nearest_law` finds them where nothing is lost.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    people = counts.sum(axis=(-2, -1))
+    cells: np.ndarray = counts / people[..., None, None]
+    flat, sizes = cells.reshape(-1, 2, 2, 3), people.reshape(-1, 2)
+    for t, y in np.ndindex(2, 2):
+        excess = flat[:, 1, t, y] + flat[:, 0, t, 1 - y] - 1.0
+        for i in np.flatnonzero(excess > 0):
+            for z, own in ((1, y), (0, 1 - y)):
+                flat[i, z] = _moved(flat[i, z], (t, own), excess[i] * sizes[i, 1 - z] / sizes[i].sum())
+    return flat.reshape(cells.shape)
+
+
+def _moved(arm: np.ndarray, place: tuple[int, int], share: float) -> np.ndarray:
+    """An arm (2, 3) after `share` has left a cell for the others, evenly for those that are seen if all are empty."""
+    others = arm.copy()
+    others[place] = 0.0
+    if others.sum() <= 0:
+        others[:, :LOST] = 1.0
+        others[place] = 0.0
+    moved: np.ndarray = arm + share * others / others.sum()
+    moved[place] -= share
+    return moved
