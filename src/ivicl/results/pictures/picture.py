@@ -1,0 +1,107 @@
+"""What every picture is: a figure and the data behind it, in one style.
+
+Figures are made without pyplot: nothing global is touched, nothing pops up, nothing has to be closed.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ivicl.errors import InputError
+
+INK, ACCENT, SOFT, SECOND = "#1f2933", "#1f5f8b", "#9fb8cc", "#b5541c"
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    # Ids inside the SVG are hashes: salted with a constant, the same picture is the same file.
+    "svg.hashsalt": "ivicl",
+    "svg.fonttype": "path",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """A matplotlib figure and what it shows."""
+
+    kind: str
+    """A key of PICTURES, or "comparison"."""
+    figure: Any
+    data: dict[str, list[Any]]
+    caption: str
+
+    def __repr__(self) -> str:
+        rows = len(next(iter(self.data.values())))
+        return f"Picture({self.kind}, {rows} rows of data)"
+
+    def to_frame(self) -> Any:
+        """The data behind the picture, as a polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.data)
+
+    def save(self, path: str | Path) -> Path:
+        """Write PNG, PDF, SVG or whatever the suffix says."""
+        path = Path(path)
+        known = self.figure.canvas.get_supported_filetypes()
+        if path.suffix.lstrip(".").lower() not in known:
+            raise InputError(
+                f"a picture cannot be saved as '{path.name}'; known endings are {', '.join(sorted(known))}."
+            )
+        try:
+            self.figure.savefig(path, dpi=200, metadata=_no_date(path.suffix))
+        except OSError as error:
+            raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error
+        return path
+
+    def svg(self) -> str:
+        """The picture as an SVG element, without the XML header."""
+        buffer = io.StringIO()
+        with styled():
+            self.figure.savefig(buffer, format="svg", metadata=_no_date(".svg"), transparent=True)
+        text = buffer.getvalue()
+        return text[text.index("<svg") :]
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def styled() -> Any:
+    """The style of all pictures, as a context: it holds while a figure is drawn, and nowhere else."""
+    import matplotlib
+
+    return matplotlib.rc_context(STYLE)
+
+
+def _no_date(suffix: str) -> dict[str, Any]:
+    """No time stamp: the same result gives the same file."""
+    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix.lower(), {})
+
+
+def new_axes(width: float = 6.4, height: float = 3.0) -> tuple[Any, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def legend_above(axes: Any) -> None:
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, columnspacing=1.5, handlelength=1.6)
+
+
+def mark_zero(axes: Any) -> None:
+    axes.axvline(0, color=INK, linewidth=0.6, linestyle=(0, (3, 3)))
