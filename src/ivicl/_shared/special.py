@@ -39,6 +39,36 @@ def f_tail(x: float, first: float, second: float) -> float:
     return -math.expm1(float(_log_beta_cdf(np.array(other), b, a)))
 
 
+def t_tail(x: np.ndarray, degrees: float) -> np.ndarray:
+    """P(Student's t with so many degrees of freedom > x), for x of at least zero."""
+    square = np.asarray(x, dtype=np.float64) ** 2
+    share = degrees / (degrees + square)
+    a, b = 0.5 * degrees, 0.5
+    far = share <= (a + 1) / (a + b + 2)
+    tail = np.empty_like(share)
+    tail[far] = 0.5 * np.exp(_log_beta_cdf(np.log(share[far]), a, b))
+    near = np.maximum(square[~far] / (degrees + square[~far]), 1e-300)
+    tail[~far] = 0.5 * (1 - np.exp(_log_beta_cdf(np.log(near), b, a)))
+    return tail
+
+
+def t_quantiles(levels: np.ndarray, degrees: float) -> np.ndarray:
+    """Quantiles of Student's t at levels strictly between 0 and 1; by Newton's method on the logarithm of the tail."""
+    levels = np.asarray(levels, dtype=np.float64)
+    tails = np.minimum(levels, 1 - levels)
+    log_norm = math.lgamma(0.5 * (degrees + 1)) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees * math.pi)
+    x = np.zeros_like(tails)
+    for _ in range(100):
+        tail = t_tail(x, degrees)
+        density = np.exp(log_norm - 0.5 * (degrees + 1) * np.log1p(x**2 / degrees))
+        moved = np.maximum(x + np.log(tail / tails) * tail / density, 0.0)
+        last = np.abs(moved - x).max(initial=0.0) < 1e-9 * max(1.0, float(x.max(initial=0.0)))
+        x = moved
+        if last:
+            break
+    return np.where(levels < 0.5, -x, x)
+
+
 def symmetric_beta_quantiles(gamma: float, levels: np.ndarray) -> np.ndarray:
     """Quantiles of Beta(gamma, gamma) at levels of at most one half.
 

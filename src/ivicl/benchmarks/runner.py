@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +118,7 @@ def _few_rows(data: IVData) -> IVData:
     if len(data.z) <= WARM_UP_ROWS:
         return data
     rows = np.random.default_rng(0).permutation(len(data.z))[:WARM_UP_ROWS]
-    return replace(data, x=data.x[rows], z=data.z[rows], t=data.t[rows], y=data.y[rows], w=data.w[rows])
+    return data.take(rows)
 
 
 class _Bar:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ivicl.data.checks import checked_weights, rows_to_keep
+from ivicl.data.design import Design
 from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
@@ -61,11 +62,38 @@ class IVData:
     binary: bool
     """The outcome takes two values."""
     report: DataReport
+    design: Design | None = None
+    """Clusters, strata and sampling weights; None for people who were drawn and assigned independently."""
 
     @property
     def n(self) -> int:
         """People, not rows: the sum of the weights."""
-        return int(self.w.sum())
+        return round(float(self.w.sum()))
+
+    @property
+    def mass(self) -> np.ndarray:
+        """(N,) how much of the population each row stands for; it sums to the people, whatever the sampling weights."""
+        if self.design is None or self.design.sampling is None:
+            return self.w
+        total = self.w * self.design.sampling
+        mass: np.ndarray = total * (self.w.sum() / total.sum())
+        return mass
+
+    def take(self, rows: np.ndarray, w: np.ndarray | None = None) -> IVData:
+        """Some of the rows, with weights of their own if given."""
+        return replace(
+            self,
+            x=self.x[rows],
+            z=self.z[rows],
+            t=self.t[rows],
+            y=self.y[rows],
+            w=self.w[rows] if w is None else w,
+            design=None if self.design is None else self.design.take(rows),
+        )
+
+    def population(self) -> IVData:
+        """The population that the people stand for, as if its people were the data: weights need not be whole."""
+        return replace(self, w=self.mass, design=None)
 
     @property
     def y01(self) -> np.ndarray:
@@ -88,13 +116,10 @@ class IVData:
         import polars as pl
 
         keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t, "y": self.y}
-        frame = pl.DataFrame(keys | {"w": self.w})
-        frame = frame.group_by(list(keys), maintain_order=True).agg(pl.col("w").sum())
-        if len(frame) == len(self.w):
-            return self
-        x = frame.select(list(keys)[: self.x.shape[1]]).to_numpy().reshape(len(frame), self.x.shape[1])
-        z, t, y, w = (frame[name].to_numpy() for name in "ztyw")
-        return replace(self, x=np.ascontiguousarray(x), z=z, t=t, y=y, w=w)
+        keys |= {} if self.design is None else self.design.columns
+        frame = pl.DataFrame(keys | {"w": self.w}).with_row_index("row")
+        frame = frame.group_by(list(keys), maintain_order=True).agg(pl.col("row").first(), pl.col("w").sum())
+        return self if len(frame) == len(self.w) else self.take(frame["row"].to_numpy(), frame["w"].to_numpy())
 
     @classmethod
     def from_frame(cls, df: Any, **roles: Unpack[RoleArguments]) -> IVData:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ivicl.identification import balke_pearl, strata
+from ivicl.identification import mean_terms as mean_terms_of_numpy
 
 STRATA = torch.tensor(strata.STRATA)
 """(16, 4) columns T(0), T(1), Y(0), Y(1)."""
@@ -56,22 +57,7 @@ def sharp_ends(law: Tensor) -> tuple[Tensor, Tensor]:
     return lower.amax(-1), upper.amin(-1)
 
 
-def _mean_terms(t: int, y: int) -> list[list[float]]:
-    """P(Y(t)=y) is at least each of four functions of the law: rows of coefficients in the order [z][t][y].
-
-    What is seen of it in either arm; and what is seen in arm 0, less the people of arm 1 with T=t and the other
-    outcome, plus the excess of one outcome among those with the other treatment in arm 0.
-    """
-    rows = np.zeros((4, 2, 2, 2))
-    rows[0, 1, t, y] = rows[1, 0, t, y] = 1
-    for row, other in ((2, 0), (3, 1)):
-        rows[row, 0, t, y], rows[row, 1, t, 1 - y] = 1, -1
-        rows[row, 0, 1 - t, other], rows[row, 1, 1 - t, other] = 1, -1
-    found: list[list[float]] = rows.reshape(4, 8).tolist()
-    return found
-
-
-MEAN_TERMS = [_mean_terms(t, y) for t, y in ((1, 1), (1, 0), (0, 1), (0, 0))]
+MEAN_TERMS: list[list[list[float]]] = mean_terms_of_numpy.MEAN_TERMS.tolist()
 """Terms behind the least E Y(1), the least 1 - E Y(1), the least E Y(0), the least 1 - E Y(0)."""
 
 

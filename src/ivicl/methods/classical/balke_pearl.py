@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def _strata(data: IVData) -> list[IVData]:
     _, place = np.unique(data.x, axis=0, return_inverse=True)
     order = np.argsort(place.ravel(), kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1)
-    return [replace(data, x=data.x[g], z=data.z[g], t=data.t[g], y=data.y[g], w=data.w[g]) for g in groups]
+    return [data.take(g) for g in groups]
 
 
 def _both_arms(data: IVData) -> bool:

@@ -6,8 +6,6 @@ on every machine. A subsample keeps its own number of people, so its interval is
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ivicl.data import IVData
@@ -32,7 +30,7 @@ def shrink(data: IVData, max_rows: int, rng: np.random.Generator) -> IVData:
         return data
     kept = rng.binomial(data.w.astype(np.int64), keep_probability(data.w, max_rows)).astype(np.float64)
     rows = np.flatnonzero(kept)
-    return replace(data, x=data.x[rows], z=data.z[rows], t=data.t[rows], y=data.y[rows], w=kept[rows])
+    return data.take(rows, kept[rows])
 
 
 def keep_probability(weights: np.ndarray, rows: int) -> float:

@@ -1,0 +1,180 @@
+"""What each person tells about each end: scores, whose variance is how well the end is known.
+
+Each end is a mean over x of a maximum of terms that are linear in the soft law (`mean_terms`). With the coefficients
+c_z(t, y) of the largest term at x, a person with Z=z tells (c_z(T, Y) - E[c_z | x]) / P(Z=z | x) about it. Terms that
+are equal up to noise share the coefficients, by softmax, so that nothing jumps at a tie. For an amount c is linear in
+y. `learn.second.ends` is the same in torch, as the network's graph computes it.
+N rows, Q = 11 quantities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl.identification.mean_terms import MEAN_TERMS, mean_terms
+
+QUANTITIES = (
+    *((name, end) for name in ("ATE", "EY1", "EY0", "ATT", "ATU") for end in ("lower", "upper")),
+    ("LATE", "both"),
+)
+"""Which number is which, in the order of the second network's graph."""
+EFFECT_ENDS = (0, 1)
+"""Places of the ends of the average effect."""
+ROWS_AT_ONCE = 65_536
+"""Rows whose coefficients are in memory together."""
+_OUTCOME = np.array([0.0, 1.0] * 4)
+_TREATED = np.array([0.0, 0.0, 1.0, 1.0] * 2)
+_SIDE = np.array([-1.0] * 4 + [1.0] * 4)
+_LEAST_SHARE = 1e-4
+"""ATT and ATU divide by the share treated or not: by no less than this."""
+
+
+@dataclass(frozen=True)
+class EndScores:
+    """The quantities at a law, and what the rows tell about them. Q are those asked for."""
+
+    value: np.ndarray
+    """(Q,) on the outcome scaled to [0, 1]."""
+    score: np.ndarray
+    """(N, Q) of one person of the row; each arm's mean is zero where the law is right."""
+    slope: np.ndarray
+    """(N, Q) by how much the score rises with the outcome."""
+    at_x: np.ndarray
+    """(N, Q) the quantity at the row's x less its mean: what drawing other people would change."""
+
+
+def noise(arms: np.ndarray) -> float:
+    """A rough standard error of a difference between the arms, from their numbers of people (2,)."""
+    return float(np.sqrt((0.25 / (np.asarray(arms, dtype=np.float64) + 2)).sum()))
+
+
+def end_scores(
+    law: np.ndarray,
+    chance: np.ndarray,
+    z: np.ndarray,
+    t: np.ndarray,
+    y01: np.ndarray,
+    mass: np.ndarray,
+    which: tuple[int, ...] = tuple(range(len(QUANTITIES))),
+    temperature: float | None = None,
+) -> EndScores:
+    """Scores at the law of each row.
+
+    Args:
+        law: soft laws (N, 2, 2, 2), or (1, 2, 2, 2) where it is one for all.
+        chance: P(Z=1 | x), (N,) or (1,).
+        z: (N,) instrument.
+        t: (N,) treatment.
+        y01: (N,) outcome, scaled to [0, 1].
+        mass: (N,) how much of the population each row stands for.
+        which: places in QUANTITIES.
+        temperature: differences of terms that are noise; from the size of the arms when None.
+    """
+    n, chosen = len(z), list(which)
+    if temperature is None:
+        temperature = noise(np.array([mass[z == 0].sum(), mass[z == 1].sum()]))
+    flat, arms = law.reshape(-1, 8), np.stack([1 - chance, chance], axis=-1)
+    share = mass / mass.sum() if len(flat) > 1 or len(arms) > 1 else np.ones(1)
+    about = _Averages.of(flat, arms, share, temperature)
+    value = about.values()[chosen]
+    score, slope, at_x = (np.zeros((n, len(chosen))) for _ in range(3))
+    for start in range(0, n, ROWS_AT_ONCE):
+        rows = np.arange(start, min(start + ROWS_AT_ONCE, n))
+        here, there = (flat[rows] if len(flat) > 1 else flat), (arms[rows] if len(arms) > 1 else arms)
+        c = about.coefficients(here, there, temperature)[:, chosen]  # (rows or 1, Q, 8)
+        at_x[rows] = (c * here[:, None]).sum(-1)
+        arm, taken = z[rows].astype(np.intp), t[rows].astype(np.intp)
+        by_arm = c.reshape(len(c), len(chosen), 2, 4)
+        mean = (by_arm * here.reshape(-1, 1, 2, 4)).sum(-1)  # (rows or 1, Q, 2)
+        row = np.arange(len(rows)) if len(c) > 1 else np.zeros(len(rows), dtype=np.intp)
+        cells = by_arm.reshape(len(c), len(chosen), 2, 2, 2)[row, :, arm, taken]  # (rows, Q, y)
+        over = 1 / there[np.arange(len(rows)) if len(there) > 1 else 0, arm]
+        slope[rows] = (cells[..., 1] - cells[..., 0]) * over[:, None]
+        seen = cells[..., 0] + (cells[..., 1] - cells[..., 0]) * y01[rows, None]
+        score[rows] = (seen - mean[row, :, arm]) * over[:, None]
+    return EndScores(value, score, slope, at_x - (mass / mass.sum()) @ at_x)
+
+
+@dataclass(frozen=True)
+class _Averages:
+    """What is known of the whole table: the ends of the means, E Y, P(T=1) and the instrument's effects."""
+
+    ends: np.ndarray
+    """(4,) the least and the largest E Y(1), the least and the largest E Y(0)."""
+    mean: float
+    treated: float
+    change_y: float
+    change_t: float
+    temperature: float
+
+    @classmethod
+    def of(cls, flat: np.ndarray, arms: np.ndarray, share: np.ndarray, temperature: float) -> _Averages:
+        share = np.broadcast_to(share, max(len(flat), len(arms))) if len(share) == 1 else share
+        most = np.broadcast_to(mean_terms(flat.reshape(-1, 2, 2, 2)).max(-1), (len(share), 4))
+        least_1, rest_1, least_0, rest_0 = share @ most
+        # An impossible law can cross the ends of a mean: both are then their middle.
+        ends = [*_uncrossed(least_1, 1 - rest_1), *_uncrossed(least_0, 1 - rest_0)]
+        seen = share @ np.broadcast_to(flat * np.repeat(arms, 4, axis=-1), (len(share), 8))
+        change = share @ np.broadcast_to(flat, (len(share), 8)) * _SIDE
+        return cls(
+            np.array(ends),
+            float(seen @ _OUTCOME),
+            float(seen @ _TREATED),
+            float(change @ _OUTCOME),
+            float(change @ _TREATED),
+            temperature,
+        )
+
+    @property
+    def some(self) -> float:
+        return max(self.treated, _LEAST_SHARE)
+
+    @property
+    def rest(self) -> float:
+        return max(1 - self.treated, _LEAST_SHARE)
+
+    @property
+    def base(self) -> float:
+        """A first stage within its noise of zero counts as that noise: there the ratio is anything."""
+        return (-1.0 if self.change_t < 0 else 1.0) * max(abs(self.change_t), self.temperature)
+
+    def values(self) -> np.ndarray:
+        """(11,) the quantities."""
+        least_1, most_1, least_0, most_0 = self.ends
+        treated = [(self.mean - end) / self.some for end in (most_0, least_0)]
+        untreated = [(end - self.mean) / self.rest for end in (least_1, most_1)]
+        ratios = np.clip([*treated, *untreated, self.change_y / self.base], -1.0, 1.0)
+        return np.concatenate([[least_1 - most_0, most_1 - least_0, *self.ends], ratios])
+
+    def coefficients(self, flat: np.ndarray, arms: np.ndarray, temperature: float) -> np.ndarray:
+        """(N, 11, 8) on the law of each row, in the order [z][t][y]."""
+        terms = mean_terms(flat.reshape(-1, 2, 2, 2))
+        active = np.exp((terms - terms.max(-1, keepdims=True)) / temperature)
+        active /= active.sum(-1, keepdims=True)
+        signed = np.einsum("nkj,kjc->nkc", active, MEAN_TERMS) * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
+        least_1, most_1, least_0, most_0 = np.moveaxis(signed, 1, 0)
+        by_arm = np.repeat(arms, 4, axis=-1)
+        mean, treated = by_arm * _OUTCOME, by_arm * _TREATED
+        att_low, att_high, atu_low, atu_high, late = self.values()[6:]
+        found = [
+            least_1 - most_0,
+            most_1 - least_0,
+            least_1,
+            most_1,
+            least_0,
+            most_0,
+            (mean - most_0 - att_low * treated) / self.some,
+            (mean - least_0 - att_high * treated) / self.some,
+            (least_1 - mean + atu_low * treated) / self.rest,
+            (most_1 - mean + atu_high * treated) / self.rest,
+            (_SIDE * (_OUTCOME - late * _TREATED) / self.base)[None],
+        ]
+        shape = (max(len(flat), len(arms)), 8)
+        return np.stack([np.broadcast_to(c, shape) for c in found], axis=1)
+
+
+def _uncrossed(lower: float, upper: float) -> tuple[float, float]:
+    middle = 0.5 * (lower + upper)
+    return min(lower, middle), max(upper, middle)

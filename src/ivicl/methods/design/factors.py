@@ -1,0 +1,93 @@
+"""How many people a table is worth, for each end: n V0 / V, where V is the variance of its scores under the design.
+
+V0 is that of as many independent people. On today's graph, which knows yes and no alone, V0 is of yes/no people with
+the same means, so that an amount, whose outcomes vary less, is worth more; a graph that reads the spread itself takes
+V0 of people with these same amounts, and without a design its factor is exactly 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.identification.end_scores import EFFECT_ENDS, EndScores, end_scores, noise
+from ivicl.methods.design.rows_law import RowsLaw, rows_law
+from ivicl.methods.design.variance import mean_variance
+
+PRIOR_PEOPLE = 4
+"""An amount's variance is shrunk towards that of yes/no people as if so many of them had been seen: a handful of
+people who happen to agree do not prove that outcomes never vary."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """One entry for each quantity asked for."""
+
+    factor: np.ndarray
+    """(Q,) the table is worth n times this many people."""
+    degrees: np.ndarray
+    """(Q,) degrees of freedom of the variance: infinite but for clusters."""
+    variance: np.ndarray
+    """(Q,) of the quantity under the design, on the outcome scaled to [0, 1]."""
+    scores: EndScores | None = None
+    """What it was computed from; None where nothing had to be."""
+
+
+def design_factors(
+    data: IVData, which: tuple[int, ...] = EFFECT_ENDS, yes_no: bool = True, law: RowsLaw | None = None
+) -> Factors:
+    """The factors of one data set.
+
+    Args:
+        data: the people, with their design.
+        which: places in `end_scores.QUANTITIES`.
+        yes_no: compare with people whose outcome is 0 or 1, as a graph needs that reads no spread.
+        law: the law at the rows; the one of `rows_law` when None.
+    """
+    if data.design is None and (data.binary or not yes_no):
+        return Factors(np.ones(len(which)), np.full(len(which), np.inf), np.full(len(which), np.nan))
+    law = law or rows_law(data)
+    found = _factors(data, which, yes_no, law, worth=1.0)
+    # Terms are compared by their noise, which is that of as many people as the first answer says there are.
+    return found if data.design is None else _factors(data, which, yes_no, law, worth=min(1.0, found.factor.min()))
+
+
+def _factors(data: IVData, which: tuple[int, ...], yes_no: bool, law: RowsLaw, worth: float) -> Factors:
+    mass, y01 = data.mass, data.y01
+    arms = np.array([mass[data.z == 0].sum(), mass[data.z == 1].sum()])
+    scores = end_scores(law.law, law.chance, data.z, data.t, y01, mass, which, noise(worth * arms))
+    n = float(data.w.sum())
+    compared = independent = mass @ _centred(scores.score, data, mass) ** 2 / n**2
+    if yes_no and not data.binary:
+        compared = independent + mass @ (scores.slope**2 * (y01 * (1 - y01))[:, None]) / n**2
+    variance, degrees = independent, np.full(len(which), np.inf)
+    if data.design is not None:
+        variance, degrees = _under_design(scores, data)
+    if yes_no and not data.binary:
+        variance = (n * variance + PRIOR_PEOPLE * compared) / (n + PRIOR_PEOPLE)
+    known = variance > 1e-12 * compared
+    factor = np.where(known, compared / np.where(known, variance, 1.0), 1.0)
+    # Rounding must not tell a design that changes nothing from none.
+    return Factors(np.where(np.abs(factor - 1) < 1e-9, 1.0, factor), degrees, variance, scores)
+
+
+def _centred(score: np.ndarray, data: IVData, mass: np.ndarray) -> np.ndarray:
+    """About the mean of each arm, as in the variance under a design."""
+    arms = np.stack([data.z == 0, data.z == 1], axis=1) * mass[:, None]
+    means = arms.T @ score / arms.sum(0)[:, None]
+    centred: np.ndarray = score - means[data.z.astype(np.intp)]
+    return centred
+
+
+def _under_design(scores: EndScores, data: IVData) -> tuple[np.ndarray, np.ndarray]:
+    """Variances and their degrees of freedom. Clusters never make people worth more."""
+    design = data.design
+    # Sampling weights say that the population is meant: then who was drawn is a source of error too.
+    drawn = scores.score + scores.at_x if design is not None and design.sampling is not None else scores.score
+    people = mean_variance(drawn, data, clusters=False)
+    if design is None or design.cluster is None:
+        return people.variance, people.degrees
+    together = mean_variance(drawn, data)
+    return np.maximum(together.variance, people.variance), together.degrees

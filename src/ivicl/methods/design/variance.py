@@ -1,0 +1,159 @@
+"""The variance of a weighted mean of scores under the design: clusters, strata and sampling weights.
+
+What counts as one draw is a cluster, or a person without clusters. Scores are centred within stratum and arm, because
+randomisation within a stratum makes its level no source of error, and added up within a cluster, because its people
+vary together. The weighted mean is a ratio (Hajek's), so only ratios of sampling weights matter.
+N rows, Q scores a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.errors import InputError
+
+
+@dataclass(frozen=True)
+class MeanVariance:
+    """Of the mean over the population that the rows stand for."""
+
+    covariance: np.ndarray
+    """(Q, Q) of the Q means."""
+    degrees: np.ndarray
+    """(Q,) degrees of freedom of each variance: infinite where people are the draws."""
+
+    @property
+    def variance(self) -> np.ndarray:
+        """(Q,)"""
+        return np.diagonal(self.covariance)
+
+
+def mean_variance(score: np.ndarray, data: IVData, clusters: bool = True) -> MeanVariance:
+    """Of the mean of `score` (N, Q), each row counted by `data.mass`; without clusters if not asked for."""
+    draws = Draws.of(data, clusters)
+    centred = score - draws.centre(score, data.mass)
+    # One person of a row counts with mass / w, and there are w of them; a cluster is one draw whoever is in it.
+    if draws.cluster is None:
+        person = centred * (data.mass / data.w)[:, None]
+        parts = _squares(person, data.w, draws.group, draws.groups)
+        sizes = np.bincount(draws.group, data.w, draws.groups)
+    else:
+        total = np.zeros((len(draws.group), score.shape[1]))
+        np.add.at(total, draws.cluster, centred * data.mass[:, None])
+        parts = _squares(total, np.ones(len(total)), draws.group, draws.groups)
+        sizes = np.bincount(draws.group, minlength=draws.groups).astype(np.float64)
+    if draws.few:
+        parts = parts * (sizes / np.maximum(sizes - 1, 1))[:, None, None]
+    covariance = parts.sum(0) / data.w.sum() ** 2
+    return MeanVariance(covariance, _degrees(parts, sizes) if draws.cluster is not None else _endless(score))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What was drawn or assigned as one, and in which group of comparable ones."""
+
+    cluster: np.ndarray | None
+    """(N,) code of the row's cluster; None where people are the draws."""
+    group: np.ndarray
+    """(clusters,) or (N,): code of the stratum and arm; of the stratum alone where clusters have people of both."""
+    groups: int
+    level: np.ndarray
+    """(N,) code of stratum and arm, within which scores are centred."""
+    by_cluster: bool | None
+    """Whole clusters share an arm; None without clusters."""
+    few: bool
+    """Groups can be so small that a variance must be divided by their size less one."""
+
+    @classmethod
+    def of(cls, data: IVData, clusters: bool = True) -> Draws:
+        design = data.design
+        arm = data.z.astype(np.intp)
+        strata = np.zeros(len(arm), np.intp) if design is None or design.strata is None else _codes(design.strata)
+        cluster = None if design is None or design.cluster is None or not clusters else _codes(design.cluster)
+        if cluster is None:
+            strata = _joined(strata, 2 * strata + arm, data.w)
+            level = 2 * strata + arm
+            return cls(None, level, int(level.max()) + 1, level, None, bool(strata.any()))
+        pure = is_by_cluster(cluster, arm)
+        _refuse_too_few(cluster, arm, pure)
+        first = np.unique(cluster, return_index=True)[1]
+        # A cluster has one stratum: that of its first row; `check_design` refused others.
+        own = strata[first]
+        own = _joined(own, 2 * own + arm[first] if pure else 2 * own, np.ones(len(first)))
+        strata = own[cluster]
+        group = 2 * own + arm[first] if pure else 2 * own
+        return cls(cluster, group, int(group.max()) + 1, 2 * strata + arm, pure, True)
+
+    def centre(self, score: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """(N, Q) the mean of the scores in the row's stratum and arm."""
+        people = np.bincount(self.level, mass)
+        sums = np.zeros((len(people), score.shape[1]))
+        np.add.at(sums, self.level, score * mass[:, None])
+        found: np.ndarray = (sums / np.maximum(people, 1e-300)[:, None])[self.level]
+        return found
+
+
+def is_by_cluster(cluster: np.ndarray, arm: np.ndarray) -> bool:
+    """No cluster has people of both arms."""
+    treated = np.bincount(cluster, arm)
+    return bool(((treated == 0) | (treated == np.bincount(cluster))).all())
+
+
+def _refuse_too_few(cluster: np.ndarray, arm: np.ndarray, pure: bool) -> None:
+    """One cluster tells nothing about how much clusters differ."""
+    remedy = "leave out cluster= and treat the result as that of these clusters alone, or find data on more."
+    if cluster.max() == 0:
+        raise InputError(f"cluster has one value only, so that it cannot be seen how much clusters differ; {remedy}")
+    for value in (0, 1) if pure else ():
+        if len(np.unique(cluster[arm == value])) < 2:
+            raise InputError(
+                f"the arm Z = {value} has one cluster only, so that it cannot be seen how much clusters differ; "
+                f"{remedy}"
+            )
+
+
+def _codes(values: np.ndarray) -> np.ndarray:
+    codes: np.ndarray = np.unique(values, return_inverse=True)[1].ravel()
+    return codes
+
+
+def _joined(strata: np.ndarray, group: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """Strata as codes; those in which a group has one draw only become one, or all do if even that has one only.
+
+    One draw has no spread to be seen; joining strata can only make the variance larger (matched pairs, say).
+    """
+    lonely = np.bincount(group, people)[group] < 2
+    alone = np.isin(strata, np.unique(strata[lonely]))
+    if not alone.any():
+        return _codes(strata)
+    merged = _codes(np.where(alone, -1, strata))
+    again = 2 * merged + group % 2
+    return merged if (np.bincount(again, people)[again] >= 2).all() else np.zeros_like(merged)
+
+
+def _squares(values: np.ndarray, times: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """(groups, Q, Q) sums of products by group."""
+    found = np.zeros((groups, values.shape[1], values.shape[1]))
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    for rows in np.split(order, starts[1:]):
+        here = values[rows]
+        found[group[rows[0]]] = (here * times[rows, None]).T @ here
+    return found
+
+
+def _degrees(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Satterthwaite's: a group of m clusters has m - 1, and counts by its share of the variance."""
+    variances = np.diagonal(parts, axis1=1, axis2=2)  # (groups, Q)
+    used = sizes > 1
+    below = (variances[used] ** 2 / (sizes[used] - 1)[:, None]).sum(0)
+    most = float((sizes[used] - 1).sum())
+    degrees: np.ndarray = np.where(below > 0, variances.sum(0) ** 2 / np.maximum(below, 1e-300), most)
+    return np.clip(degrees, 1.0, most)
+
+
+def _endless(score: np.ndarray) -> np.ndarray:
+    return np.full(score.shape[1], np.inf)
