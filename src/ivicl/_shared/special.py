@@ -66,7 +66,8 @@ def t_quantiles(levels: np.ndarray, degrees: float) -> np.ndarray:
         x = moved
         if last:
             break
-    return np.where(levels < 0.5, -x, x)
+    quantiles: np.ndarray = np.where(levels < 0.5, -x, x)
+    return quantiles
 
 
 def symmetric_beta_quantiles(gamma: float, levels: np.ndarray) -> np.ndarray:

@@ -99,7 +99,8 @@ def _ridge(
         error = float(mass @ ((target - fit) ** 2).sum(1))
         if error < least:
             best, least = fit, error
-    return best + mean
+    found: np.ndarray = best + mean
+    return found
 
 
 def _simplex(fit: np.ndarray) -> np.ndarray:

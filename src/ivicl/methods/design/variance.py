@@ -151,8 +151,9 @@ def _degrees(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     used = sizes > 1
     below = (variances[used] ** 2 / (sizes[used] - 1)[:, None]).sum(0)
     most = float((sizes[used] - 1).sum())
-    degrees: np.ndarray = np.where(below > 0, variances.sum(0) ** 2 / np.maximum(below, 1e-300), most)
-    return np.clip(degrees, 1.0, most)
+    raw = np.where(below > 0, variances.sum(0) ** 2 / np.maximum(below, 1e-300), most)
+    degrees: np.ndarray = np.clip(raw, 1.0, most)
+    return degrees
 
 
 def _endless(score: np.ndarray) -> np.ndarray:
