@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Unpack
 
 from ivicl.data import IVData
@@ -66,6 +68,26 @@ class IVBounds:
         self.progress = progress
         self.options = options
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters and the method's options by name, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in _named_parameters()} | dict(self.options)
+
+    def set_params(self, **params: Any) -> IVBounds:
+        """Change parameters or options of the method; they are checked in `fit`, as the constructor's are."""
+        named = _named_parameters()
+        for name, value in params.items():
+            if name in named:
+                setattr(self, name, value)
+            else:
+                self.options = self.options | {name: value}
+        return self
+
+    def __repr__(self) -> str:
+        """The call that makes it, with what differs from the defaults."""
+        named = _named_parameters()
+        told = [f"{k}={v!r}" for k, v in self.get_params().items() if k not in named or v != named[k]]
+        return f"IVBounds({', '.join(told)})"
+
     def fit(
         self,
         df: Any,
@@ -107,11 +129,12 @@ class IVBounds:
         return self._run(data, self.request())
 
     def fit_many(self, df: Any, *, by: str | Sequence[str], **roles: Unpack[RoleArguments]) -> Any:
-        """Bounds for many studies in one table: a polars frame with one row a study, in order of first appearance.
+        """Bounds for many studies in one table: one row a study, in order of first appearance.
 
         `by` names the column, or columns, that tell the studies apart; the other keywords are those of `fit`. A study
         that cannot be fitted has its reason in the column `error`. Without `outcome_range`, the range of the whole
-        table holds for every study. Studies that contradict an assumption (grade stop) are one warning in all.
+        table holds for every study. The answer is a frame of the caller's kind (pandas, pyarrow), otherwise polars.
+        Studies that contradict an assumption (grade stop) are one warning in all.
         """
         from ivicl.scale.many import fit_many
 
@@ -155,6 +178,14 @@ class IVBounds:
             # At the line that called fit, fit_counts or fit_data.
             warnings.warn(headline, DesignWarning, stacklevel=3)
         return result
+
+
+@cache
+def _named_parameters() -> dict[str, Any]:
+    """The constructor's parameters with their defaults."""
+    signature = inspect.signature(IVBounds.__init__)
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {name: p.default for name, p in signature.parameters.items() if p.kind in kinds and name != "self"}
 
 
 def make_result(

@@ -64,7 +64,10 @@ class Roles:
         seen: dict[str, str] = {}
         for role, name in (self.columns | dict(others or {})).items():
             if not isinstance(name, str):
-                raise InputError(f"the {role} must be the name of a column of the table, but is {_show(name)}.")
+                raise InputError(
+                    f"the {role} must be the name of a column of the table, but is {_show(name)}; arrays go through "
+                    "IVData.from_arrays(z, t, y, x) and fit_data."
+                )
             if name in seen:
                 raise refusal("column_twice", column=name, first=seen[name], second=role)
             seen[name] = role

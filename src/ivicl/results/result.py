@@ -188,6 +188,12 @@ class BoundsResult(Record):
             f"{self.method}, n = {self.n:,}, grade {self.grade})"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary with the ladder as a picture."""
+        from ivicl.results.notebook import notebook_html
+
+        return notebook_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the schema of the command line's JSON."""
         return super().to_dict() | {"grade": self.grade, "estimands": json_safe(self.estimands)}

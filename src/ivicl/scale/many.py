@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ivicl._shared.frames import as_kind, kind_of
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
 from ivicl.data.encoding import Column, numbers_from_text
@@ -132,7 +133,7 @@ def fit_many(estimator: IVBounds, df: Any, by: str | Sequence[str], roles: Roles
     if stopped:
         # At the line that called IVBounds.fit_many.
         warnings.warn(stop_sentence(stopped, len(studies)), DesignWarning, stacklevel=3)
-    return frame_of(rows, studies.by)
+    return as_kind(frame_of(rows, studies.by), kind_of(df))
 
 
 def stop_sentence(stopped: int, studies: int) -> str:

@@ -116,13 +116,16 @@ class _Figures:
     def draw(self, kind: str) -> str:
         picture = self.result.plot(kind)
         self.number += 1
-        # Several SVGs in one page share one space of ids: make each figure's own.
-        own = f"f{self.number}-"
-        svg = picture.svg().replace('id="', f'id="{own}').replace("url(#", f"url(#{own}")
-        svg = svg.replace('xlink:href="#', f'xlink:href="#{own}')
+        svg = svg_with_own_ids(picture.svg(), f"f{self.number}-")
         alt = escape(picture.caption)
         caption = f"<figcaption><b>Figure {self.number}.</b> {alt}</figcaption>"
         return f'<figure role="img" aria-label="{alt}">{svg}{caption}</figure>'
+
+
+def svg_with_own_ids(svg: str, own: str) -> str:
+    """The picture with `own` before its ids: several SVGs in one page share one space of ids."""
+    svg = svg.replace('id="', f'id="{own}').replace("url(#", f"url(#{own}")
+    return svg.replace('xlink:href="#', f'xlink:href="#{own}')
 
 
 def _assumptions(result: BoundsResult) -> str:

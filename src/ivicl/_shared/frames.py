@@ -1,0 +1,32 @@
+"""Giving back the kind of frame that the caller gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+EAGER = ("pandas", "modin", "cudf", "pyarrow")
+"""Kinds that can be given back; a lazy frame, a dict or a file is answered in polars."""
+
+
+def kind_of(df: Any) -> str:
+    """The library of a frame, as narwhals names it."""
+    if isinstance(df, Mapping):
+        return "polars"
+    import narwhals as nw
+
+    frame = nw.from_native(df, pass_through=True)
+    kind = frame.implementation.value if isinstance(frame, nw.DataFrame) else "polars"
+    return kind if kind in EAGER else "polars"
+
+
+def as_kind(frame: Any, kind: str) -> Any:
+    """A polars frame as a frame of another library, with the same columns and rows."""
+    if kind == "polars":
+        return frame
+    if kind == "pyarrow":
+        return frame.to_arrow()
+    import narwhals as nw
+
+    # By way of numpy, where a missing number is nan: polars' own conversion to pandas needs pyarrow.
+    return nw.from_dict({column.name: column.to_numpy() for column in frame}, backend=kind).to_native()
