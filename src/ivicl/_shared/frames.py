@@ -29,4 +29,5 @@ def as_kind(frame: Any, kind: str) -> Any:
     import narwhals as nw
 
     # By way of numpy, where a missing number is nan: polars' own conversion to pandas needs pyarrow.
-    return nw.from_dict({column.name: column.to_numpy() for column in frame}, backend=kind).to_native()
+    columns = {column.name: column.to_numpy() for column in frame}
+    return nw.from_dict(columns, backend=kind).to_native()  # type: ignore[arg-type]  # one of EAGER
