@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 from ivicl.learn.network import prepare  # noqa: E402
 from ivicl.learn.prior import Form, PriorConfig, generator_for, sample_counts, sample_rows  # noqa: E402
 from ivicl.learn.second import grids, recode  # noqa: E402
-from ivicl.learn.second.config import SecondConfig  # noqa: E402
 from ivicl.learn.second.ends import LOWEST, QUANTITIES, Rows, estimate  # noqa: E402
 from ivicl.learn.second.losses import count_loss, table_loss  # noqa: E402
 from ivicl.learn.second.model import SecondNetwork, soft_cells  # noqa: E402
@@ -18,12 +17,9 @@ from ivicl.learn.second.regression import mixture  # noqa: E402
 from ivicl.learn.second.summary import Moments, count_estimates, moments_of  # noqa: E402
 from ivicl.learn.second.trees import Trees  # noqa: E402
 from ivicl.learn.training.losses import LossWeights  # noqa: E402
+from small_second import SMALL, small_network  # noqa: E402
 
 DEFAULT = PriorConfig.default()
-SMALL = SecondConfig(
-    width=32, heads=2, latents=8, row_hidden=48, max_features=16, regression_features=24, trees=16, tree_depth=3,
-    summary_width=48, summary_depth=2, covariate_width=64,
-)  # fmt: skip
 FORMS = [Form(), Form(4, True), Form(3, True, True)]
 FLIPS = {"y": 2, "t": 4, "z": 1}
 """Which of CODINGS flips the column alone."""
@@ -31,17 +27,7 @@ FLIPS = {"y": 2, "t": 4, "z": 1}
 
 @pytest.fixture(scope="module")
 def network():
-    torch.manual_seed(0)
-    made = SecondNetwork(SMALL).eval()
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for part in (made.covariate_heads, made.summary_heads, made.covariates.trust, made.covariates.law):
-            for parameter in part.parameters():
-                # Smooth along the grids, as trained heads are.
-                noise = torch.randn(parameter.shape, generator=generator)
-                smooth = torch.nn.functional.avg_pool1d(noise.flatten()[None, None], 15, 1, 7)
-                parameter.copy_(0.3 * smooth.view_as(noise))
-    return made
+    return small_network()
 
 
 def inputs(form: Form, tables: int = 3, rows: int = 120, columns: int = 4, seed: int = 0) -> dict:

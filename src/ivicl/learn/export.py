@@ -61,6 +61,7 @@ class Signature(NamedTuple):
     per_row: tuple[str, ...]
     """Inputs with one entry a row; the others have one a table."""
     outputs: tuple[str, ...]
+    outputs_per_row: tuple[str, ...] = ()
 
 
 def signature(network: Network) -> Signature:
@@ -74,7 +75,8 @@ def signature(network: Network) -> Signature:
         return Signature(SCHEMA, first, ("z", "t", "y", "w"), ("effect", "lower", "upper"))
     second = {"x": x, "z": table, "t": t, "y": y, "v": table * 0, "w": table * 0 + 1}
     second |= {"no_defiers": torch.zeros(2, 1), "design": torch.ones(2, QUANTITIES)}
-    return Signature(2, second, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass"))
+    per_row = ("law", "refined", "propensity")
+    return Signature(2, second, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass", *per_row), per_row)
 
 
 def _graph(network: Network) -> Any:
@@ -85,7 +87,9 @@ def _graph(network: Network) -> Any:
 
     told = signature(network)
     axes = {name: {0: "B"} for name in (*told.arguments, *told.outputs)}
-    axes |= {name: {0: "B", 1: "N"} for name in told.per_row} | {"x": {0: "B", 1: "N", 2: "D"}}
+    axes |= {name: {0: "B", 1: "N"} for name in (*told.per_row, *told.outputs_per_row)} | {
+        "x": {0: "B", 1: "N", 2: "D"}
+    }
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         # The tracing exporter: the newer one fixes sizes that follow from the data (the number of tied codings).

@@ -20,6 +20,7 @@ from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.second.ends import LOWEST, Rows
 from ivicl.learn.second.grids import Grid, log_masses, mixed
 from ivicl.learn.second.head import Heads, write_effect
+from ivicl.learn.second.row_laws import CanonicalRows, row_laws
 from ivicl.learn.second.rows import CovariatePath
 from ivicl.learn.second.summary import (
     CountEstimates,
@@ -49,6 +50,8 @@ class Prediction:
     """(B',N) P(Z=1 | x)."""
     law_tables: Tensor | None = None
     """(B',) the tables that `law` is for: those with a covariate that varies."""
+    rows: CanonicalRows | None = None
+    """The same for those who ask what is known of each row."""
 
 
 class SecondNetwork(nn.Module):
@@ -125,14 +128,16 @@ class SecondNetwork(nn.Module):
         raw = (base[0] + back @ extra[0], base[1] + torch.einsum("bc,cqm->bqm", back, extra[1]))
         answer = self._written(raw, Grid(anchor, _widened(unit, design)), moments, spikes)
         answer.law, answer.chance, answer.law_tables = found.law, found.chance, chosen
+        answer.rows = CanonicalRows(found.layer, found.law, found.chance, back, counts)
         return answer
 
     def forward(
         self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         """x (B,N,D) float64; z, t, y, v, w (B,N) float32, y and v of the row's people; no_defiers (B,1); design (B,Q).
 
-        Log probabilities (B,K) of the effect; anchors and units (B,Q) float64 and log masses (B,Q,M).
+        Log probabilities (B,K) of the effect; anchors and units (B,Q) float64 and log masses (B,Q,M); and, for those
+        who ask, the parts of `RowLaws`.
         """
         standard = prepare.standardise(x, w)
         weights = prepare.coding_weights(z, t, y, w, self.config.tie_ramp)
@@ -150,7 +155,9 @@ class SecondNetwork(nn.Module):
         effect = torch.lerp(answer.effect.exp(), answer.effect.exp().flip(1), mirrored)
         grid = Grid(recode.values(answer.grid.anchor, coding), recode.pick(answer.grid.unit, coding))
         masses, reference = mixed(recode.masses(answer.masses, coding), grid, wide(share))
-        return (share @ effect).clamp(min=1e-30).log(), reference.anchor, reference.unit, masses
+        assert answer.rows is not None
+        each = row_laws(answer.rows, flips, share, self.config.pseudo_count)
+        return (share @ effect).clamp(min=1e-30).log(), reference.anchor, reference.unit, masses, *each
 
 
 def soft_cells(z: Tensor, t: Tensor, y: Tensor) -> Tensor:

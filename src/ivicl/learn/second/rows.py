@@ -27,8 +27,10 @@ class RowAnswer(NamedTuple):
 
     pooled: Tensor
     """(B,C) for the heads."""
+    layer: Tensor
+    """(B,N,2,4) soft law at each row as the regression layer has it, which has not seen the row."""
     law: Tensor
-    """(B,N,2,4) log soft law at each row."""
+    """(B,N,2,4) its logarithm as the network corrects it."""
     chance: Tensor
     """(B,N) P(Z=1 | x)."""
     grid: Grid
@@ -89,7 +91,7 @@ class CovariatePath(nn.Module):
         weights = wide(self.trust(pooled.detach())).view(-1, 4, QUANTITIES)
         mix = torch.stack([weights[:, 0] + 2, weights[:, 1], weights[:, 2]], 1).softmax(1)
         anchor = by_layer.plug_in + unit * (mix[:, 1] * steps[0] + mix[:, 2] * steps[1]).clamp(-40, 40)
-        return RowAnswer(pooled, law, chance, Grid(anchor, unit * (1.5 * weights[:, 3].tanh()).exp()))
+        return RowAnswer(pooled, first, law, chance, Grid(anchor, unit * (1.5 * weights[:, 3].tanh()).exp()))
 
     def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
         """Rows and latents after all blocks."""
