@@ -30,3 +30,12 @@ def run(monkeypatch, capsys):
         return code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def second_file(tmp_path_factory):
+    """A model file of graph schema 2: a small network that has learnt nothing. Exporting takes seconds: once for all."""
+    pytest.importorskip("torch")
+    from small_second import small_file
+
+    return small_file(tmp_path_factory.mktemp("second"))

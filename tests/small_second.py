@@ -1,4 +1,4 @@
-"""A small second network with made-up weights: what it answers means nothing, how it answers is that of the real one."""
+"""A small second network with made-up weights: its answers mean nothing, but they behave as the real one's."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 from ivicl.learn.export import rounded  # noqa: E402
 from ivicl.learn.prior import Form, PriorConfig, generator_for, sample_rows  # noqa: E402
 from ivicl.learn.second.ends import QUANTITIES  # noqa: E402
-from small_second import small_file, small_network  # noqa: E402
+from small_second import small_network  # noqa: E402
 
 OUTPUTS = ("effect", "anchor", "unit", "mass", "law", "refined", "propensity")
 
@@ -22,11 +22,10 @@ def network():
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    path = small_file(tmp_path_factory.mktemp("graph"))
+def session(second_file):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # as the product has it
-    return onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(second_file.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def table(form: Form, columns: int, tables: int = 3, rows: int = 90, seed: int = 0) -> dict:
