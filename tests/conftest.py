@@ -34,7 +34,7 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture(scope="session")
 def second_file(tmp_path_factory):
-    """A model file of graph schema 2: a small network that has learnt nothing. Exporting takes seconds: once for all."""
+    """A model file of graph schema 2: a small network that has learnt nothing. Exported once for all tests."""
     pytest.importorskip("torch")
     from small_second import small_file
 
