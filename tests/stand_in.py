@@ -11,19 +11,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from ivicl.identification.balke_pearl import sharp_ends
-from ivicl.methods.pretrained.runtime import Posteriors
+from ivicl.methods.pretrained.schema_1 import FirstGraph
+from ivicl.methods.pretrained.schema_1 import FirstPosteriors as Posteriors
 from ivicl.posterior import EFFECT_EDGES
 
 
 class StandIn:
     name = "stand-in"
     sha256 = "0" * 64
+    graph = FirstGraph()
 
     def __init__(self, max_features: int = 64) -> None:
         self.metadata = {"network": {"max_features": max_features, "max_count": 1e8}}
         self.shapes: list[tuple[int, ...]] = []
 
-    def predict(self, x, z, t, y, w) -> Posteriors:
+    def predict(self, x, z, t, y, w, *_) -> Posteriors:
         x, z, t, y, w = (np.asarray(v, dtype=np.float64) for v in (x, z, t, y, w))
         self.shapes.append(x.shape)
         parts = [self._one(*each) for each in zip(x, z, t, y, w, strict=True)]

@@ -56,9 +56,10 @@ def test_the_model_takes_few_passes_ahead(monkeypatch):
     from ivicl.methods.pretrained import runtime
 
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    monkeypatch.setattr(runtime, "_run", lambda session, *arrays: arrays[0])
+    monkeypatch.setattr(runtime, "_run", lambda session, graph, *arrays: arrays[0])
     monkeypatch.setattr(runtime.Model, "_one_thread_session", None)
     model = object.__new__(runtime.Model)
+    model.graph = None
     taken: list[int] = []
 
     def passes():

@@ -11,8 +11,9 @@ import pytest
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError
 from ivicl.methods.base import ModelInfo
-from ivicl.methods.pretrained.batching import Table, predict_tables
+from ivicl.methods.pretrained.batching import predict_tables
 from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.tables import association, left_out_columns
 from stand_in import StandIn, made_up
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from ivicl.benchmarks.model_card import card, lines, reference
 from ivicl.benchmarks.sets import synthetic
-from ivicl.methods.pretrained.runtime import Posteriors
+from ivicl.methods.pretrained.schema_1 import FirstPosteriors as Posteriors
 from ivicl.posterior import EFFECT_EDGES
 from stand_in import StandIn
 

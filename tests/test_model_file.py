@@ -77,7 +77,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ivicl.methods.pretrained.runtime.SCHEMA", 99)
+    monkeypatch.setattr("ivicl.methods.pretrained.schema_1.SCHEMA", 99)
     (tmp_path / "old.onnx").write_bytes(Model.shipped()._content)
     with pytest.raises(ModelFileError, match="schema"):
         Model.load(tmp_path / "old.onnx")

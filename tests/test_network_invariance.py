@@ -21,7 +21,8 @@ pytest.importorskip("onnx")
 from ivicl.learn.export import export, rounded  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
-from ivicl.methods.pretrained.runtime import Model, Posteriors  # noqa: E402
+from ivicl.methods.pretrained.runtime import Model  # noqa: E402
+from ivicl.methods.pretrained.schema_1 import FirstPosteriors as Posteriors  # noqa: E402
 
 TOLERANCE = 1e-4
 SMALL = {

@@ -94,8 +94,40 @@ def test_dict_round_trip_and_mixture():
     assert BinnedPosterior.from_dict(first.to_dict()) == first
     mixed = BinnedPosterior.mixture([first, second])
     assert mixed.mean == pytest.approx(0.0, abs=1e-6)
-    with pytest.raises(InputError, match="same edges"):
-        BinnedPosterior.mixture([first, first.scaled(2)])
+
+
+def test_a_mixture_of_posteriors_on_different_edges_is_exact():
+    first, second = binned_normal(0.2, 0.1), binned_normal(-0.2, 0.1).scaled(0.37)
+    mixed = BinnedPosterior.mixture([first, second])
+    points = np.linspace(-1, 1, 777)
+    np.testing.assert_allclose(mixed.cdf(points), (first.cdf(points) + second.cdf(points)) / 2, atol=1e-12)
+    assert mixed.mean == pytest.approx((first.mean + second.mean) / 2, abs=1e-12)
+
+
+def test_cells_without_width_give_what_they_hold_to_their_neighbours():
+    """A grid cut to a range: everything beyond the range belongs to its last cell."""
+    edges = np.clip(np.array([-0.5, -0.2, 0.1, 0.4, 0.7]), -0.3, 0.3)
+    cut = BinnedPosterior.on_cells(edges, np.array([0.1, 0.2, 0.3, 0.4]))
+    assert cut.edges.tolist() == [-0.3, -0.2, 0.1, 0.3]
+    assert cut.probabilities.tolist() == pytest.approx([0.1, 0.2, 0.7])
+    assert BinnedPosterior.on_cells(np.array([0.0, 0.0, 1.0]), np.array([0.4, 0.6])).probabilities.tolist() == [1.0]
+    with pytest.raises(InputError, match="different edges"):
+        BinnedPosterior.on_cells(np.ones(3), np.ones(2))
+
+
+def test_quantiles_are_right_however_small_the_unit_and_beside_a_large_shift():
+    """A normal law of deviation 1e-7 on cells of its own; a thousand bins of [-1, 1] would see nothing of it."""
+    from statistics import NormalDist
+
+    unit = 1e-7
+    offsets = 0.8 * np.sinh(np.linspace(-5, 5, 129))
+    masses = np.diff([NormalDist().cdf(u) for u in offsets])
+    found = BinnedPosterior.on_cells(0.3 + unit * offsets, masses)
+    for level in (0.005, 0.025, 0.5, 0.9, 0.995):
+        assert (float(found.quantile(level)) - 0.3) / unit == pytest.approx(NormalDist().inv_cdf(level), abs=0.03)
+    assert found.sd == pytest.approx(unit, rel=0.02)
+    far = found.scaled(1.0, shift=1e9)  # all cells but a few become one number
+    assert float(far.quantile(0.5)) == pytest.approx(1e9 + 0.3)
 
 
 @pytest.mark.parametrize(

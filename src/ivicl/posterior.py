@@ -114,15 +114,27 @@ class BinnedPosterior:
         if factor == 0 or not np.isfinite([factor, shift]).all():
             raise InputError("a posterior is scaled by a finite factor other than zero.")
         edges = self.edges * factor + shift
+        probabilities = self.probabilities
         if factor < 0:
-            return BinnedPosterior(edges[::-1], self.probabilities[::-1])
-        return BinnedPosterior(edges, self.probabilities)
+            edges, probabilities = edges[::-1], probabilities[::-1]
+        # Beside a large shift, edges that lie close together can become one number.
+        make = BinnedPosterior.on_cells if shift else BinnedPosterior
+        return make(edges, probabilities)
 
     def mirrored(self) -> BinnedPosterior:
         """The law of -value: what a recoded treatment or outcome does to an effect."""
         return self.scaled(-1.0)
 
     # --- making it, and making one of many
+
+    @classmethod
+    def on_cells(cls, edges: np.ndarray, masses: np.ndarray) -> BinnedPosterior:
+        """On edges some of which may be equal: what a cell without width holds goes to the next one that has some."""
+        wide = np.flatnonzero(np.diff(edges) > 0)
+        if not len(wide):
+            raise InputError("a posterior needs at least two different edges.")
+        owner = np.minimum(np.searchsorted(wide, np.arange(len(masses))), len(wide) - 1)
+        return cls(np.append(edges[wide], edges[wide[-1] + 1]), np.bincount(owner, masses, len(wide)))
 
     @classmethod
     def from_samples(cls, samples: Any, edges: np.ndarray = EFFECT_EDGES, weights: Any = None) -> BinnedPosterior:
@@ -160,10 +172,11 @@ class BinnedPosterior:
 
     @staticmethod
     def mixture(parts: Sequence[BinnedPosterior]) -> BinnedPosterior:
-        """The equal mixture of posteriors on the same edges."""
-        if any(not np.array_equal(part.edges, parts[0].edges) for part in parts):
-            raise InputError("a mixture needs posteriors on the same edges.")
-        return BinnedPosterior(parts[0].edges, np.mean([part.probabilities for part in parts], axis=0))
+        """The equal mixture; where edges differ, it has those of all parts."""
+        if all(np.array_equal(part.edges, parts[0].edges) for part in parts):
+            return BinnedPosterior(parts[0].edges, np.mean([part.probabilities for part in parts], axis=0))
+        edges = np.unique(np.concatenate([part.edges for part in parts]))
+        return BinnedPosterior(edges, np.maximum(np.diff(np.mean([part.cdf(edges) for part in parts], axis=0)), 0.0))
 
     # --- keeping it
 

@@ -19,7 +19,7 @@ from ivicl.learn.architectures import Network, build
 from ivicl.learn.files import whole
 from ivicl.learn.second.ends import QUANTITIES
 from ivicl.learn.second.model import SecondNetwork
-from ivicl.methods.pretrained.runtime import SCHEMA
+from ivicl.methods.pretrained import schema_1, schema_2
 
 HALF_FROM = 1024
 """Tensors with at least so many numbers are stored in half precision."""
@@ -72,11 +72,13 @@ def signature(network: Network) -> Signature:
     t, y = (table + (x[:, :, 0] > 1)).clamp(max=1).float(), (x[:, :, 1] > 0.7).float()
     first = {"x": x, "z": table, "t": t, "y": y, "w": table * 0 + 1}
     if not isinstance(network, SecondNetwork):
-        return Signature(SCHEMA, first, ("z", "t", "y", "w"), ("effect", "lower", "upper"))
+        return Signature(schema_1.SCHEMA, first, ("z", "t", "y", "w"), ("effect", "lower", "upper"))
     second = {"x": x, "z": table, "t": t, "y": y, "v": table * 0, "w": table * 0 + 1}
     second |= {"no_defiers": torch.zeros(2, 1), "design": torch.ones(2, QUANTITIES)}
     per_row = ("law", "refined", "propensity")
-    return Signature(2, second, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass", *per_row), per_row)
+    return Signature(
+        schema_2.SCHEMA, second, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass", *per_row), per_row
+    )
 
 
 def _graph(network: Network) -> Any:

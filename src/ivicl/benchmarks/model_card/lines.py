@@ -142,11 +142,13 @@ def _predict_batch(model: Model, batch: Any) -> Posteriors:
     x, z, t, y, w = (getattr(batch, name).numpy() for name in ("x", "z", "t", "y", "w"))
     step = max(1, 16_384 // x.shape[1])
     found = [model.predict(*(a[i : i + step] for a in (x, z, t, y, w))) for i in range(0, len(x), step)]
-    return Posteriors(*(np.concatenate([getattr(f, name) for f in found]) for name in ("effect", "lower", "upper")))
+    together: Posteriors = type(found[0]).joined(found)
+    return together
 
 
 def _predict(model: Model, data: Any) -> Posteriors:
-    return model.predict(*(a[None] for a in (data.x, data.z, data.t, data.y, data.w)))
+    found: Posteriors = model.predict(*(a[None] for a in (data.x, data.z, data.t, data.y, data.w)))
+    return found
 
 
 def _ends(probabilities: np.ndarray) -> tuple[float, float]:

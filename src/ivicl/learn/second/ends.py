@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from ivicl.learn.theory import MEAN_TERMS, mean_terms
+from ivicl.methods.pretrained import schema_2
 
-QUANTITIES = 11
-LOWEST = (-1.0, -1.0, 0.0, 0.0, 0.0, 0.0, -1.0, -1.0, -1.0, -1.0, -1.0)
+QUANTITIES = len(schema_2.QUANTITIES)
+LOWEST = schema_2.LOWEST
 """The least that each can be; the most is 1."""
 
 

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-CELLS = 128
-"""M."""
-REACH, SPAN = 0.8, 5.0
+from ivicl.methods.pretrained.schema_2 import CELLS, REACH, SPAN
+
 STEP = 2 * SPAN / CELLS
 TAIL = 2.5
 """Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""

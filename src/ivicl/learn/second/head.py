@@ -9,7 +9,8 @@ from ivicl.learn.network.config import BINS
 from ivicl.learn.network.head import EFFECT_PARTS, EFFECT_SPAN, END_SPAN, _plain, _relative, read_grid
 from ivicl.learn.network.vertices import Spikes, spread_mass
 from ivicl.learn.second.ends import QUANTITIES
-from ivicl.learn.second.grids import CELLS, Grid
+from ivicl.learn.second.grids import Grid
+from ivicl.methods.pretrained.schema_2 import CELLS
 
 
 class Heads(nn.Module):

@@ -18,9 +18,10 @@ from ivicl.data import IVData
 from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInfo, Request
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
-from ivicl.methods.pretrained.batching import Table, predict_tables
+from ivicl.methods.pretrained.batching import predict_tables
 from ivicl.methods.pretrained.large import MAX_ROWS, MAX_ROWS_PER_THRESHOLD, sample_sentence, seconds, shrink
 from ivicl.methods.pretrained.runtime import Model, Posteriors
+from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.tables import binary_tables, left_out_columns
 from ivicl.posterior import IdentifiedSet
 
@@ -82,8 +83,7 @@ def bounds_of_many(data: Sequence[IVData], request: Request) -> list[MethodBound
     for each, question in zip(data, questions, strict=True):
         here = slice(start, start + len(question.tables))
         start = here.stop
-        own = Posteriors(posteriors.effect[here], posteriors.lower[here], posteriors.upper[here])
-        found.append(settle(each, request, question, own))
+        found.append(settle(each, request, question, posteriors.take(here)))
     return found
 
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ivicl._shared.cores import in_order, threads, threads_asked
 from ivicl.errors import ModelFileError
-from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+from ivicl.methods.pretrained import schema_1, schema_2
+from ivicl.methods.pretrained.stacks import Stack
+from ivicl.posterior import BinnedPosterior
 
-SCHEMA = 1
-"""Version of the graph's inputs, outputs and metadata that this runtime understands."""
 SHIPPED = "ivicl.onnx"
 _LOADING = Lock()
 _DIGEST = re.compile(rb"ivicl-sha256:([0-9a-f]{64})")
@@ -40,28 +39,53 @@ def file_digest(content: bytes) -> tuple[str, str]:
     return found.group(1).decode(), hashlib.sha256(blank).hexdigest()
 
 
-@dataclass(frozen=True)
-class Posteriors:
-    """Probabilities (B,K) on K uniform bins of [-1, 1]: of the effect, and of the two ends of the identified set."""
+class Posteriors(Protocol):
+    """What a graph says of B tables."""
 
     effect: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    """(B,K) probabilities on K uniform bins of [-1, 1]."""
 
-    def __len__(self) -> int:
-        return len(self.effect)
+    def __len__(self) -> int: ...
 
     def of(self, name: str, table: int = 0) -> BinnedPosterior:
-        """One posterior: `name` is effect, lower or upper."""
-        return BinnedPosterior(EFFECT_EDGES, getattr(self, name)[table])
+        """One posterior: of the effect, of the lower or the upper end of its identified set, or another by its name."""
+
+    def take(self, tables: slice | np.ndarray) -> Posteriors:
+        """Some of the tables."""
 
 
-def _run(session: Any, x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> Posteriors:
-    feed = {"x": np.asarray(x, np.float64)}
-    feed |= {name: np.asarray(value, np.float32) for name, value in (("z", z), ("t", t), ("y", y), ("w", w))}
-    logs = session.run(["effect", "lower", "upper"], feed)
-    parts = [np.exp(log.astype(np.float64)) for log in logs]
-    return Posteriors(*(part / part.sum(1, keepdims=True) for part in parts))
+class Graph(Protocol):
+    """What the graph of a schema takes and gives."""
+
+    outputs: tuple[str, ...]
+    """What is asked of the runtime."""
+    takes_amounts: bool
+    """An amount is one problem; else it has to be cut at thresholds."""
+    estimands: tuple[str, ...]
+    """What it bounds."""
+    assumptions: tuple[str, ...]
+    """What it can be told to hold."""
+
+    def feed(self, stack: Stack) -> dict[str, np.ndarray]: ...
+
+    def read(self, found: Sequence[np.ndarray]) -> Any:
+        """The posteriors from `outputs`."""
+
+
+def graph_of(schema: object, name: str) -> Graph:
+    """By the schema that a file says it has."""
+    if schema == schema_1.SCHEMA:
+        return schema_1.FirstGraph()
+    if schema == schema_2.SCHEMA:
+        return schema_2.SecondGraph()
+    raise ModelFileError(
+        f"The model file {name!r} has schema {schema}; this version of ivicl reads {schema_1.SCHEMA} and "
+        f"{schema_2.SCHEMA}."
+    )
+
+
+def _run(session: Any, graph: Graph, *arrays: np.ndarray | None) -> Any:
+    return graph.read(session.run(graph.outputs, graph.feed(Stack(*arrays))))  # type: ignore[arg-type]
 
 
 class Model:
@@ -76,11 +100,7 @@ class Model:
         self.name = name
         self.sha256 = written
         self._content = content
-        schema = self.metadata.get("schema")
-        if schema != SCHEMA:
-            raise ModelFileError(
-                f"The model file {name!r} has schema {schema}; this version of ivicl reads schema {SCHEMA}."
-            )
+        self.graph = graph_of(self.metadata.get("schema"), name)
 
     @staticmethod
     def load(path: str | Path) -> Model:
@@ -122,19 +142,29 @@ class Model:
         found: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map["ivicl"])
         return found
 
-    def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray, ...]]) -> Iterator[Posteriors]:
+    def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Any]:
         """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little.
 
         Few passes are taken ahead of the answers, so that memory does not grow with their number.
         """
         session = self._one_thread_session  # opened here: a cached property is no place for a race
-        return in_order(lambda arrays: _run(session, *arrays), passes, threads())
+        return in_order(lambda arrays: _run(session, self.graph, *arrays), passes, threads())
 
-    def predict(self, x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> Posteriors:
-        """x (B,N,D), the others (B,N); weight 0 is padding."""
-        return _run(self._session, x, z, t, y, w)
+    def predict(
+        self,
+        x: np.ndarray,
+        z: np.ndarray,
+        t: np.ndarray,
+        y: np.ndarray,
+        w: np.ndarray,
+        v: np.ndarray | None = None,
+        no_defiers: np.ndarray | None = None,
+        design: np.ndarray | None = None,
+    ) -> Any:
+        """The posteriors of the tables of a `Stack`, whose parts these are."""
+        return _run(self._session, self.graph, x, z, t, y, w, v, no_defiers, design)
 
-    def predict_counts(self, tables: np.ndarray) -> Posteriors:
+    def predict_counts(self, tables: np.ndarray) -> Any:
         """tables (B,2,2,2) of people by `[z][t][y]`."""
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
         cell = np.broadcast_to(np.arange(8), counts.shape)

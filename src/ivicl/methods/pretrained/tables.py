@@ -9,10 +9,9 @@ import numpy as np
 
 from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
-from ivicl.identification.laws import cell_index
 from ivicl.methods.base import Request
 from ivicl.methods.outcomes import Thresholds, choose_thresholds, randomised
-from ivicl.methods.pretrained.batching import Table
+from ivicl.methods.pretrained.stacks import Table
 
 
 def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds | None]:
@@ -77,8 +76,10 @@ def association(table: Table) -> np.ndarray:
     The share of a column's variance that lies between the cells (the same formula as `prepare.order_covariates`).
     """
     x = standardise(table.x, table.w)
-    cell = cell_index(table.z, table.t, table.y).astype(np.int64)
-    indicator = (cell[:, None] == np.arange(8)) * table.w[:, None]
+    soft = np.zeros((table.rows, 2, 2, 2))
+    rows, z, t = np.arange(table.rows), table.z.astype(np.int64), table.t.astype(np.int64)
+    soft[rows, z, t, 0], soft[rows, z, t, 1] = table.w * (1 - table.y), table.w * table.y
+    indicator = soft.reshape(-1, 8)
     size = indicator.sum(0)
     score = (x.T @ indicator) / (np.sqrt(size) + 1e-9)
     strength: np.ndarray = (score**2).sum(1) / table.w.sum()
