@@ -117,7 +117,7 @@ class IVBounds:
         """
         request = self.request()
         roles = Roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones)
-        return self._run(IVData.from_roles(df, roles), request)
+        return self._run(IVData.from_roles(df, roles, request.random_state), request)
 
     def fit_counts(self, table: Any) -> BoundsResult:
         """Bounds from people by `[z][t][y]`: a (2, 2, 2) table, or eight numbers in that order."""
@@ -202,7 +202,7 @@ def make_result(
         interval_kind=method.interval,
         assumptions=method.assumptions,
         n=data.n,
-        n_rows=len(data.w),
+        n_rows=data.report.n_rows,
         n_dropped=data.report.n_dropped,
         covariates=data.covariates,
         adjusted=method.adjusted(found, data),

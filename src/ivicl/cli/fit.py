@@ -105,7 +105,12 @@ def check(
     found = diagnose(data)
     say_headline(found, chosen is TableOrJson.table, output)
     if chosen is TableOrJson.json:
-        about = {"n": data.n, "n_rows": len(data.w), "n_dropped": data.report.n_dropped, "notes": data.report.notes}
+        about = {
+            "n": data.n,
+            "n_rows": data.report.n_rows,
+            "n_dropped": data.report.n_dropped,
+            "notes": data.report.notes,
+        }
         write(json.dumps(json_safe(about | {"diagnostics": found}), allow_nan=False), output)
     else:
         write("\n".join(_lines_of(found, data)), output)

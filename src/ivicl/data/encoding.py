@@ -218,17 +218,21 @@ def _match_level(column: Column, levels: list[Any], one: Any, role: str) -> Any:
     raise refusal("no_such_value", role=role, column=column.name, value=repr(one), values=show_values(levels))
 
 
-def encode_covariate(column: Column, weights: np.ndarray, notes: list[str]) -> list[tuple[str, np.ndarray]]:
+def encode_covariate(
+    column: Column, weights: np.ndarray, notes: list[str], rows: np.ndarray | None = None
+) -> list[tuple[str, np.ndarray]]:
     """Numeric columns for one covariate; missing values, if any are left, get a column of their own.
 
-    Numbers pass as they are. Text becomes one 0/1 column for each level but the first in sort order.
+    Numbers pass as they are. Text becomes one 0/1 column for each level but the first in sort order. `rows` says how
+    many rows of the user's table each entry stands for, one unless it is given.
     """
     if column.kind == "text":
         return _encode_levels(column, weights, notes)
     if not column.missing.any():
         return [(column.name, column.values)]
     middle = weighted_quantile(column.values[~column.missing], weights[~column.missing], 0.5)
-    notes.append(note("filled", column=column.name, count=int(column.missing.sum())))
+    gone = column.missing.sum() if rows is None else rows[column.missing].sum()
+    notes.append(note("filled", column=column.name, count=int(gone)))
     filled = np.where(column.missing, middle, column.values)
     return [(column.name, filled), _missing_column(column)]
 

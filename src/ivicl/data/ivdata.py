@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ivicl.data.checks import checked_weights, rows_to_keep
+from ivicl.data.compression import ReadTable
 from ivicl.data.design import Design
 from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate
 from ivicl.data.outcome import read_outcome
@@ -33,6 +34,8 @@ class DataReport:
     """Role -> column, and which of its values became 0 and 1."""
     notes: list[str] = field(default_factory=list)
     """Sentences on what was dropped, filled, joined or recoded."""
+    sampled_from: int | None = None
+    """Rows of the whole table, where an engine held too many different ones and a sample of them was read."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +115,18 @@ class IVData:
         return replace(self, y=(self.y >= c).astype(np.float64), outcome_range=(0.0, 1.0), binary=True)
 
     def merged(self) -> IVData:
-        """The same people with equal rows merged into weights: exact, and often far smaller."""
+        """The same people with equal rows merged into weights and sorted: exact, and often far smaller.
+
+        Sorted, so that whatever follows (rounding of sums, a seeded sample) does not depend on the order of the rows,
+        nor on the engine that merged them.
+        """
         import polars as pl
 
         keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t, "y": self.y}
         keys |= {} if self.design is None else self.design.columns
         frame = pl.DataFrame(keys | {"w": self.w}).with_row_index("row")
-        frame = frame.group_by(list(keys), maintain_order=True).agg(pl.col("row").first(), pl.col("w").sum())
-        return self if len(frame) == len(self.w) else self.take(frame["row"].to_numpy(), frame["w"].to_numpy())
+        frame = frame.group_by(list(keys)).agg(pl.col("row").min(), pl.col("w").sum()).sort(list(keys))
+        return self.take(frame["row"].to_numpy(), frame["w"].to_numpy())
 
     @classmethod
     def from_frame(cls, df: Any, **roles: Unpack[RoleArguments]) -> IVData:
@@ -131,10 +138,21 @@ class IVData:
         return cls.from_roles(df, Roles(**roles))
 
     @classmethod
-    def from_roles(cls, df: Any, roles: Roles) -> IVData:
-        """The same, with the keywords as one object."""
-        columns = read_frame(df, roles.columns)
+    def from_roles(cls, df: Any, roles: Roles, seed: int = 0) -> IVData:
+        """The same, with the keywords as one object.
+
+        A lazy frame, or one that lies in an engine, is merged there; `seed` is that of the sample which is drawn there
+        if too many of its rows differ.
+        """
+        return cls.from_columns(read_frame(df, roles.columns, roles.weights, seed), roles)
+
+    @classmethod
+    def from_columns(cls, read: ReadTable, roles: Roles) -> IVData:
+        """The same, from columns that have been read."""
+        columns = read.columns
         return _build(
+            rows=read.rows,
+            sampled_from=read.sampled_from,
             z=columns[roles.instrument],
             t=columns[roles.treatment],
             y=columns[roles.outcome],
@@ -225,6 +243,8 @@ def _build(
     outcome_range: tuple[float, float] | None,
     missing: str,
     ones: dict[str, Any],
+    rows: np.ndarray | None = None,
+    sampled_from: int | None = None,
 ) -> IVData:
     """Validate the weights, drop rows, encode: the one path by which every kind of input becomes an IVData."""
     if missing not in MISSING_POLICIES:
@@ -232,8 +252,10 @@ def _build(
     if not len(z):
         raise refusal("no_rows")
     notes: list[str] = []
-    weights = np.ones(len(z)) if w is None else checked_weights(w)
-    keep = rows_to_keep(z, t, y, x, weights, missing, notes)
+    rows = np.ones(len(z)) if rows is None else rows
+    weights = rows if w is None else checked_weights(w)
+    keep = rows_to_keep(z, t, y, x, weights, missing, notes, rows)
+    dropped, rows = int(rows[~keep].sum()), rows[keep]
     z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
     codings: dict[str, Coding] = {}
     z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
@@ -245,8 +267,13 @@ def _build(
         for role, c in codings.items()
         if c.one is not None and (c.zero, c.one) != (0, 1)
     ]
-    encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes)]
+    encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes, rows)]
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
-    report = DataReport(int(weights.sum()), len(weights), int(len(keep) - keep.sum()), codings, notes)
+    if sampled_from is not None:
+        notes.append(
+            f"a random sample of {int(rows.sum()) + dropped:,} of the table's {sampled_from:,} rows was read, because "
+            "too many of them differ to be merged"
+        )
+    report = DataReport(int(weights.sum()), int(rows.sum()), dropped, codings, notes, sampled_from)
     names = tuple(name for name, _ in encoded)
     return IVData(matrix, z_coded, t_coded, outcome.values, weights, names, outcome.range, outcome.binary, report)

@@ -6,11 +6,30 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
+from ivicl.data.compression import ReadTable, read_compressed
 from ivicl.data.encoding import Column, column_from_array, show_values
 from ivicl.errors import InputError
 
 
-def read_frame(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
+def read_frame(df: Any, roles: Mapping[str, str], weights: str | None = None, seed: int = 0) -> ReadTable:
+    """The columns of `roles`. A frame that is lazy, or lies in an engine, is merged there.
+
+    `weights` names the column whose entries are added up where rows are merged; `seed` is that of the sample that is
+    drawn where the different rows are too many.
+    """
+    import narwhals as nw
+
+    frame = None if isinstance(df, Mapping) else _frame(df, roles)
+    if isinstance(frame, nw.LazyFrame):
+        _check_names(frame.collect_schema().names(), roles)
+        return read_compressed(frame, roles, weights, seed)
+    columns = _columns(df if frame is None else frame, roles)
+    return ReadTable(columns, np.ones(len(next(iter(columns.values())))))
+
+
+def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     if isinstance(df, Mapping):
         names = [str(name) for name in df]
         _check_names(names, roles)
@@ -19,6 +38,12 @@ def read_frame(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
         return columns
+    _check_names(df.columns, roles)
+    return {name: column_from_array(name, df[name]) for name in roles.values()}
+
+
+def _frame(df: Any, roles: Mapping[str, str]) -> Any:
+    """A frame of narwhals, eager or lazy."""
     import narwhals as nw
 
     # pandas allows two columns of one name and would hand over either: look before narwhals does.
@@ -29,13 +54,9 @@ def read_frame(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
         frame = nw.from_native(df)
     except Exception as error:
         raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.") from error
-    if isinstance(frame, nw.LazyFrame):
-        _check_names(frame.collect_schema().names(), roles)
-        frame = frame.select(*roles.values()).collect(backend="polars")
-    if not isinstance(frame, nw.DataFrame):
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.")
-    _check_names(frame.columns, roles)
-    return {name: column_from_array(name, frame[name]) for name in roles.values()}
+    return frame
 
 
 def _refuse_duplicate_names(names: Iterable[str], roles: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from ivicl._shared.frames import as_kind, kind_of
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
+from ivicl.data.compression import ReadTable
 from ivicl.data.encoding import Column, numbers_from_text
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
@@ -37,7 +38,7 @@ class Studies:
     keys: list[tuple[Any, ...]]
     """The values of `by`, one tuple a study, in order of first appearance."""
     rows: list[np.ndarray]
-    columns: dict[str, np.ndarray]
+    table: ReadTable
     roles: Roles
     """How every study is read: codings and range decided for all of them together."""
 
@@ -45,8 +46,7 @@ class Studies:
         return len(self.keys)
 
     def data(self, study: int) -> IVData:
-        rows = self.rows[study]
-        return IVData.from_roles({name: values[rows] for name, values in self.columns.items()}, self.roles)
+        return IVData.from_columns(self.table.take(self.rows[study]), self.roles)
 
 
 def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
@@ -63,7 +63,8 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
             raise InputError(f"by names '{name}', which is a column of the result too: rename it in the table.")
     study_columns = {f"study (by) {i + 1}": name for i, name in enumerate(by)}
     roles.refuse_shared_columns(study_columns)
-    columns = read_frame(df, roles.columns | study_columns)
+    read = read_frame(df, roles.columns | study_columns, roles.weights)
+    columns = dict(read.columns)
     keys, rows = _groups([columns.pop(name) for name in by])
     if not keys:
         raise InputError("the table has no rows.")
@@ -75,8 +76,9 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
         if len(levels) == 2:
             ones.setdefault(name, levels[1])
     outcome_range = _settle_outcome(columns, roles, ones)
-    arrays = {name: _array(column) for name, column in columns.items()}
-    return Studies(by, keys, rows, arrays, replace(roles, ones=ones, outcome_range=outcome_range))
+    return Studies(
+        by, keys, rows, replace(read, columns=columns), replace(roles, ones=ones, outcome_range=outcome_range)
+    )
 
 
 def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, Any]) -> tuple[float, float] | None:
@@ -94,18 +96,6 @@ def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, An
     if roles.outcome_range is None:
         ones.setdefault(roles.outcome, whole.coding.one)
     return roles.outcome_range
-
-
-def _array(column: Column) -> np.ndarray:
-    """Back to an array that `IVData.from_frame` reads at once, with what is missing marked."""
-    if column.kind == "number":
-        return np.where(column.missing, np.nan, column.values)
-    if column.kind == "boolean" and not column.missing.any():
-        return column.values.astype(bool)
-    values = np.empty(len(column), dtype=object)
-    values[:] = [bool(v) for v in column.values] if column.kind == "boolean" else column.values
-    values[column.missing] = None
-    return values
 
 
 def _groups(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.ndarray]]:

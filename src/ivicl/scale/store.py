@@ -15,6 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ivicl._shared.records import json_safe
 from ivicl.errors import InputError
 from ivicl.methods.registry import resolve
@@ -31,10 +33,13 @@ KINDS = (".parquet", ".csv", ".jsonl")
 def describe(estimator: IVBounds, studies: Studies) -> dict[str, Any]:
     """What must be the same for rows of two runs to belong together."""
     digest = hashlib.sha256()
-    for name in sorted(studies.columns):
-        values = studies.columns[name]
-        digest.update(name.encode())
-        digest.update(values.tobytes() if values.dtype != object else "\x1f".join(map(str, values)).encode())
+    for name in sorted(studies.table.columns):
+        column = studies.table.columns[name]
+        digest.update(f"{name} {column.kind}".encode())
+        values = np.where(column.missing, "" if column.kind == "text" else 0.0, column.values)
+        digest.update("\x1f".join(values).encode() if column.kind == "text" else values.tobytes())
+        digest.update(column.missing.tobytes())
+    digest.update(studies.table.rows.tobytes())
     digest.update(repr(studies.keys).encode())
     request, method = estimator.request(), resolve(estimator.method)
     settings = {"version": __version__, "method": method.name} | method.stamps(request)

@@ -35,7 +35,7 @@ def diagnose(data: IVData) -> Diagnostics:
     """Everything; `findings` has the grades, `grade` the worst of them."""
     stage, who, inequalities = first_stage(data), compliance(data), tuple(check(data))
     chances, differences = positivity(data), balance(data)
-    sample = Sample(data.n, len(data.w), data.report.n_dropped, len(data.covariates))
+    sample = Sample(data.n, data.report.n_rows, data.report.n_dropped, len(data.covariates))
     outcomes = outcome(data)
     others = (
         _compliance_finding(who, stage),

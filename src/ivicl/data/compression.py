@@ -1,0 +1,177 @@
+"""Tables that lie in an engine (polars lazily, DuckDB, ibis, Spark, Dask): merged by a GROUP BY there, collected small.
+
+Rows that are equal in every role become one entry and their number, so nothing is lost, and the entries are read by
+the very code that reads a table in memory: which values mean 1, which are missing, which texts are rare. Where rows
+are too many and nearly all different, a seeded sample of them is drawn in the engine, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ivicl.data.checks import WeightFacts
+from ivicl.data.encoding import Column, column_from_array, show_values
+from ivicl.data.rules import refusal
+from ivicl.data.sampling import sampled
+from ivicl.errors import InputError, IVICLError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+
+MOST_ENTRIES = 1_000_000
+"""Different rows that are taken out of an engine: a few hundred MB, whatever the table. More are sampled there."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """The columns of a table, of which an entry may stand for several equal rows."""
+
+    columns: dict[str, Column]
+    rows: np.ndarray
+    """(N,) how many rows of the table each entry stands for."""
+    sampled_from: int | None = None
+    """Rows of the whole table, where only a sample of them was read."""
+
+    def take(self, keep: np.ndarray) -> ReadTable:
+        columns = {name: column.take(keep) for name, column in self.columns.items()}
+        return ReadTable(columns, self.rows[keep], self.sampled_from)
+
+
+def read_compressed(frame: nw.LazyFrame[Any], roles: Mapping[str, str], weights: str | None, seed: int) -> ReadTable:
+    """The columns of `roles`, merged in the frame's engine; `weights` are added up where rows are merged."""
+    names = [name for name in roles.values() if name != weights]
+    plain = _weighed(frame, names, weights)
+    keys = [f"k{i}" for i in range(len(names))]
+    total = None
+    if _ask(lambda: _rows(plain)) > MOST_ENTRIES:
+        plain, total = _ask(lambda: _few_enough(plain, keys, weights, seed))
+    merged = _ask(lambda: _collected(_grouped(plain, keys, weights)))
+    if not len(merged):
+        return ReadTable({name: column_from_array(name, np.zeros(0)) for name in roles.values()}, np.zeros(0))
+    columns = {name: column_from_array(name, _series(merged[key])) for key, name in zip(keys, names, strict=True)}
+    if weights is not None:
+        _weight_facts(merged).check(weights)
+        people = merged["people"].to_numpy().astype(np.float64)
+        columns[weights] = Column(weights, people, np.zeros(len(people), bool), "number")
+    return ReadTable(columns, merged["rows"].to_numpy().astype(np.float64), total)
+
+
+def _weighed(frame: nw.LazyFrame[Any], names: list[str], weights: str | None) -> nw.LazyFrame[Any]:
+    """The columns under short names of our own, and what must be known of each weight."""
+    import narwhals as nw
+
+    chosen = [nw.col(name).alias(f"k{i}") for i, name in enumerate(names)]
+    if weights is None:
+        return frame.select(*chosen)
+    kind = frame.collect_schema()[weights]
+    if not (kind.is_numeric() or kind == nw.Boolean):
+        seen = _ask(lambda: _collected(frame.select(nw.col(weights)).head(1000)))[weights].drop_nulls().unique().sort()
+        raise refusal("weights_text", column=weights, values=show_values([str(value) for value in seen], 2))
+    weight = nw.col(weights).cast(nw.Float64)
+    held = frame.select(*chosen, weight.alias("w"))
+    gone = nw.col("w").is_null() | nw.col("w").is_nan().fill_null(False)
+    held = held.with_columns(gone=nw.when(gone).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
+    held = held.with_columns(w=nw.when(nw.col("gone") == 0).then(nw.col("w")).otherwise(nw.lit(0.0)))
+    broken = nw.when(nw.col("w") != nw.col("w").floor()).then(nw.col("w")).otherwise(nw.lit(0.0))
+    return held.with_columns(broken=broken, weightless=nw.col("w") == 0)
+
+
+def _grouped(plain: nw.LazyFrame[Any], keys: list[str], weights: str | None) -> nw.LazyFrame[Any]:
+    import narwhals as nw
+
+    if weights is None:
+        return plain.group_by(keys).agg(nw.len().alias("rows"))
+    # Rows of weight zero stay apart: they are counted as dropped, and must not be lost in a group that is kept.
+    return plain.group_by([*keys, "weightless"]).agg(
+        nw.len().alias("rows"),
+        nw.col("w").sum().alias("people"),
+        nw.col("w").min().alias("least"),
+        nw.col("gone").sum().alias("gone"),
+        nw.col("broken").max().alias("broken"),
+    )
+
+
+def _weight_facts(merged: pl.DataFrame) -> WeightFacts:
+    broken = [value for value in merged["broken"].to_list() if value]
+    return WeightFacts(
+        missing=int(merged["gone"].sum()),
+        least=float(merged["least"].min()),  # type: ignore[arg-type]
+        fractional=broken[0] if broken else None,
+        total=float(merged["people"].sum()),
+    )
+
+
+def _few_enough(
+    plain: nw.LazyFrame[Any], keys: list[str], weights: str | None, seed: int
+) -> tuple[nw.LazyFrame[Any], int | None]:
+    """The frame itself if its different rows can be taken out; else a sample of its rows, and how many there were.
+
+    Twice as many rows as can be taken are drawn and counted first: if these alone are too many different ones, the
+    table's are, and a GROUP BY over all of it would only fill the engine's memory to say so.
+    """
+    total = _rows(plain)
+    found = 0
+    if total > 2 * MOST_ENTRIES:
+        found = _rows(sampled(plain, 2 * MOST_ENTRIES / total, seed).select(*keys).unique())
+    if found <= MOST_ENTRIES:
+        found = _rows(plain.select(*keys).unique())
+    if found <= MOST_ENTRIES:
+        return plain, None
+    if weights is not None:
+        raise InputError(
+            f"the table has {total:,} rows with weights and more than {MOST_ENTRIES:,} of them differ, so that they "
+            "can be neither merged nor sampled (a sample must be of people): round or leave out covariates that are "
+            "nearly all different."
+        )
+    return sampled(plain, MOST_ENTRIES / total, seed), total
+
+
+def _rows(frame: nw.LazyFrame[Any]) -> int:
+    import narwhals as nw
+
+    return int(_collected(frame.select(nw.len().alias("rows")))["rows"][0])
+
+
+def _collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
+    """A small answer in memory, sorted, so that it does not matter which engine or worker was first."""
+    import narwhals as nw
+
+    engine: dict[str, Any] = {"engine": "streaming"} if frame.implementation.is_polars() else {}
+    found: pl.DataFrame = nw.to_native(frame.collect(backend="polars", **engine))
+    plain = found.select(_orderable(found))
+    return plain.sort(plain.columns, nulls_last=True)
+
+
+def _orderable(frame: pl.DataFrame) -> list[Any]:
+    """Categories have an order of their own in each engine: they are read as the texts that they are."""
+    import polars as pl
+
+    return [
+        pl.col(name).cast(pl.String) if kind in (pl.Categorical, pl.Enum) else pl.col(name)
+        for name, kind in frame.schema.items()
+    ]
+
+
+def _series(series: Any) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(series, series_only=True)
+
+
+def _ask(question: Callable[[], Answer]) -> Answer:
+    """What the engine answers; what it cannot do is the user's to know, in one sentence."""
+    try:
+        return question()
+    except (IVICLError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        reason = (lines[0] if lines else type(error).__name__).rstrip(".")[:200]
+        raise InputError(f"the engine that holds the table could not merge its rows: {reason}.") from error
