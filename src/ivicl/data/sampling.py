@@ -9,33 +9,33 @@ from ivicl.errors import InputError
 if TYPE_CHECKING:
     import narwhals as nw
 
-ROW = "the row's number"
-"""A name that is not ours nor the user's: the frame that is sampled has short names only."""
+ROW = "row number"
+"""Neither our name nor the user's: the frame that is sampled has short names only."""
 
 
 def sampled(frame: nw.LazyFrame[Any], share: float, seed: int) -> nw.LazyFrame[Any]:
-    """Each row with the same probability. The same seed gives the same rows, as far as the engine keeps their order.
-
-    polars and DuckDB number the rows and keep those whose number hashes below the share: their own samplers depend on
-    how many threads there are.
-    """
+    """Each row with the same probability. The same seed gives the same rows, as far as the engine keeps their order."""
     import narwhals as nw
 
-    native: Any = frame.to_native()
-    kind = frame.implementation
+    drawn: nw.LazyFrame[Any] = nw.from_native(_draw(frame.to_native(), frame.implementation, share, seed))
+    return drawn
+
+
+def _draw(native: Any, kind: nw.Implementation, share: float, seed: int) -> Any:
+    """polars and DuckDB number the rows and keep those whose number hashes below the share: their own samplers depend
+    on how many threads there are."""
     if kind.is_polars():
         import polars as pl
 
-        low = pl.col(ROW).hash(seed) < int(share * 2**64)
-        return nw.from_native(native.with_row_index(ROW).filter(low).drop(ROW))
+        return native.with_row_index(ROW).filter(pl.col(ROW).hash(seed) < int(share * 2**64)).drop(ROW)
     if kind.is_duckdb():
         numbered = f'SELECT *, row_number() OVER () AS "{ROW}" FROM frame'
-        low_sql = f'hash("{ROW}" + {int(seed)} * 1000003) < {int(share * 2**64)}::UBIGINT'
-        return nw.from_native(native.query("frame", f'SELECT * EXCLUDE ("{ROW}") FROM ({numbered}) WHERE {low_sql}'))
+        low = f'hash("{ROW}" + {int(seed)} * 1000003) < {int(share * 2**64)}::UBIGINT'
+        return native.query("frame", f'SELECT * EXCLUDE ("{ROW}") FROM ({numbered}) WHERE {low}')
     if kind.is_spark_like():
-        return nw.from_native(native.sample(False, share, seed))
+        return native.sample(False, share, seed)
     if kind.is_dask():
-        return nw.from_native(native.sample(frac=share, random_state=seed))
+        return native.sample(frac=share, random_state=seed)
     if kind.is_ibis():
-        return nw.from_native(native.sample(share, method="row", seed=seed))
+        return native.sample(share, method="row", seed=seed)
     raise InputError(f"the table has too many different rows, and tables of {kind} cannot be sampled: do so before.")
