@@ -19,7 +19,18 @@ from stand_in import StandIn
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 OWN = ("index", "quick-start", "interval", "assumptions", "alpha", "outcomes", "diagnostics", "report", "many-studies")
-OWN += ("large-data", "command-line", "compare", "method", "real-data", "api", "training", "columns", "results")
+OWN += (
+    "large-data",
+    "command-line",
+    "compare",
+    "sensitivity",
+    "method",
+    "real-data",
+    "api",
+    "training",
+    "columns",
+    "results",
+)
 
 
 def test_snippets_run(monkeypatch, tmp_path):

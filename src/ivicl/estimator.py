@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Unpack
 
 from ivicl.data import IVData
@@ -17,6 +17,7 @@ from ivicl.methods.registry import resolve
 from ivicl.results.diagnostics import diagnose
 from ivicl.results.ladder import climb
 from ivicl.results.result import BoundsResult
+from ivicl.results.source import Source
 
 
 class IVBounds:
@@ -221,4 +222,10 @@ def make_result(
         codings=dict(data.report.codings),
         model=found.model,
         details=found.details,
+        source=Source(data, partial(_fit_again, method, request), request.random_state),
     )
+
+
+def _fit_again(method: Method, request: Request, data: IVData) -> BoundsResult:
+    """The fit of other people, as a part of an answer: no ladder, and no warning of its own."""
+    return make_result(method, method.bounds(data, request), data, request, ladder=False)

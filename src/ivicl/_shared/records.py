@@ -26,13 +26,19 @@ def json_safe(value: Any) -> Any:
     return value
 
 
+NOT_SAVED = {"saved": False}
+"""Metadata of a field that is for this process alone."""
+
+
 class Record:
     """Base of frozen dataclasses that are saved: to plain values and back."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, nested."""
         assert dataclasses.is_dataclass(self)
-        return {f.name: json_safe(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {
+            f.name: json_safe(getattr(self, f.name)) for f in dataclasses.fields(self) if f.metadata.get("saved", True)
+        }
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:

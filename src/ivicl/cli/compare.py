@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ivicl.cli import flags
-from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, choose_format, say_headline, write
+from ivicl.cli.output import (
+    FORMAT_FLAG,
+    Format,
+    OutputFile,
+    PlotFile,
+    choose_format,
+    save_picture,
+    say_headline,
+    text_of,
+    write,
+)
 
 if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
@@ -38,7 +47,7 @@ def compare(
     output_format: Annotated[Format | None, FORMAT_FLAG] = None,
     output: OutputFile = None,
     seed: flags.Seed = 0,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Also draw them: an .svg, .png or .pdf file.")] = None,
+    plot: PlotFile = None,
     strict: flags.Strict = False,
 ) -> None:
     """Several methods side by side. One that cannot run on these data is a row with its reason."""
@@ -53,19 +62,11 @@ def compare(
     found = compare_on(IVData.from_roles(read_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics
     say_headline(diagnostics, chosen not in (Format.json, Format.csv), output)
-    if plot is not None:
-        typer.echo(f"ivicl: picture in {found.plot().save(plot)}.", err=True)
+    save_picture(found, plot)
     if chosen is not Format.table:
         for entry in found.failed:
             typer.echo(f"ivicl: {entry.error}", err=True)
-    text = {
-        Format.table: found.summary,
-        Format.json: found.to_json,
-        Format.csv: lambda: str(found.to_frame().write_csv()).rstrip("\n"),
-        Format.md: found.to_markdown,
-        Format.latex: found.to_latex,
-    }[chosen]()
-    write(text, output)
+    write(text_of(found, chosen), output)
     flags.exit_if_strict(strict, diagnostics.grade == "stop")
 
 

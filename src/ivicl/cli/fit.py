@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
-from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, TableOrJson, choose_format, say_headline, write
+from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, TableOrJson, choose_format, say_headline, text_of, write
 from ivicl.errors import InputError, design_warnings_off
 
 if TYPE_CHECKING:
@@ -187,12 +187,5 @@ def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report
     if chosen is not Format.table:
         for warning in result.warnings:
             typer.echo(f"ivicl: {warning}", err=True)
-    text = {
-        Format.table: result.summary,
-        Format.json: result.to_json,
-        Format.csv: lambda: str(result.to_frame().write_csv()).rstrip("\n"),
-        Format.md: result.to_markdown,
-        Format.latex: result.to_latex,
-    }[chosen]()
-    write(text, output)
+    write(text_of(result, chosen), output)
     flags.exit_if_strict(strict, result.grade == "stop")

@@ -128,6 +128,11 @@ def number(text: str, what: str) -> float:
         raise InputError(f"{what} must be a number, but is {text!r}.") from None
 
 
+def numbers(text: str, what: str) -> list[float]:
+    """Numbers separated by commas."""
+    return [number(part, what) for part in text.split(",")]
+
+
 def name_and_value(text: str, flag: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
@@ -37,6 +37,22 @@ class TableJsonOrMarkdown(StrEnum):
     md = "md"
 
 
+class Drawn(Protocol):
+    """What has a picture."""
+
+    def plot(self) -> Any: ...
+
+
+class Shown(Protocol):
+    """What can be printed in every format: a result, a comparison, a sensitivity, a plan."""
+
+    def summary(self) -> str: ...
+    def to_json(self) -> str: ...
+    def to_frame(self) -> Any: ...
+    def to_markdown(self) -> str: ...
+    def to_latex(self) -> str: ...
+
+
 AnyFormat = TypeVar("AnyFormat", Format, TableOrJson, TableJsonOrMarkdown)
 
 FORMAT_FLAG = typer.Option(
@@ -53,6 +69,8 @@ OutputFile = Annotated[
         "-o", "--output", help="File for the answer instead of standard output: .txt, .json, .csv, .md or .tex."
     ),
 ]
+
+PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw it: an .svg, .png or .pdf file.")]
 
 FORMAT_OF_ENDING = {".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".tex": "latex"}
 STANDARD_OUTPUT = Path("-")
@@ -77,10 +95,26 @@ def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyF
     return known(formats[output.suffix.lower()])
 
 
+def save_picture(found: Drawn, plot: Path | None) -> None:
+    if plot is not None:
+        typer.echo(f"ivicl: picture in {found.plot().save(plot)}.", err=True)
+
+
 def say_headline(found: Diagnostics, for_readers: bool, output: Path | None) -> None:
     """What is graded stop, on stderr; not where it is the first line of what is about to be printed."""
     if found.headline and not (for_readers and output in (None, STANDARD_OUTPUT)):
         typer.echo(f"ivicl: {found.headline}", err=True)
+
+
+def text_of(found: Shown, chosen: Format) -> str:
+    """The answer in the format asked for."""
+    return {
+        Format.table: found.summary,
+        Format.json: found.to_json,
+        Format.csv: lambda: str(found.to_frame().write_csv()).rstrip("\n"),
+        Format.md: found.to_markdown,
+        Format.latex: found.to_latex,
+    }[chosen]()
 
 
 def write(text: str, output: Path | None) -> None:

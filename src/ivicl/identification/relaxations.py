@@ -74,7 +74,8 @@ def _upper(p: np.ndarray, eps: np.ndarray, z_share: float) -> np.ndarray:
     best = np.einsum("...zty,z,ty->...", p, [1 - z_share, z_share], BEST)
     at_zero = worth - np.einsum("...zty,kzty->...k", p, prices)
     loss = np.max(at_zero[..., None, :] - eps[:, None] * worth, axis=-1)
-    return best[..., None] - loss
+    end: np.ndarray = best[..., None] - loss
+    return end
 
 
 def least_defiers(p: np.ndarray) -> np.ndarray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.numbers import rounded_interval
-from ivicl._shared.records import Record, json_safe
+from ivicl._shared.records import NOT_SAVED, Record, json_safe
 from ivicl.data.encoding import Coding
 from ivicl.errors import InputError
 from ivicl.methods.base import Covers, Estimates, IntervalKind, ModelInfo
@@ -18,11 +19,13 @@ from ivicl.results import rows, saved, tables
 from ivicl.results.diagnostics.records import Diagnostics, Finding, Grade
 from ivicl.results.ladder import Ladder
 from ivicl.results.old_keys import Details
+from ivicl.results.source import Source
 from ivicl.results.wording import level
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
+    from ivicl.results.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class BoundsResult(Record):
     details: dict[str, Any] = field(default_factory=dict)
     """Extras of the method."""
     version: str = __version__
+    source: Source | None = field(default=None, repr=False, compare=False, metadata=NOT_SAVED)
+    """The data it was fitted to, for `sensitivity` and `by`; None in a result that was loaded."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", Details(json_safe(self.details), self))
@@ -168,6 +173,20 @@ class BoundsResult(Record):
         from ivicl.results.pictures import draw
 
         return draw(self, kind)
+
+    def sensitivity(self, kind: str = "exclusion", eps: Sequence[float] | None = None) -> Sensitivity:
+        """How far an assumption may fail before the sign of the effect is no longer certain.
+
+        Args:
+            kind: "exclusion" (the instrument changes some people's outcome by itself) or "independence" (the arms were
+                not alike) for the average effect; "defiers" (some do the opposite) for the effect among compliers.
+            eps: the shares of people for whom it may fail; by default a grid that reaches beyond the breakdown point.
+
+        The answer has `.breakdown`, `.to_frame()`, `.plot()` and a sentence for readers.
+        """
+        from ivicl.results.sensitivity import sensitivity
+
+        return sensitivity(self, kind, eps)
 
     def report(self, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
         """Write one HTML file for a reader who was not there: data, assumptions, diagnostics, answer, pictures."""

@@ -1,0 +1,118 @@
+"""The law of what is seen, estimated from data, with draws from its posterior: for what is a function of the law.
+
+Shapes: M cells of the covariates, laws (M, 2, 2, 2) indexed [z][t][y]. An amount has its soft law, so that the same
+functions serve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.identification.inequalities import level_excess, nearest_law
+from ivicl.identification.laws import count_arms
+from ivicl.identification.strata import cell_pseudo_count
+
+MOST_CELLS = 24
+"""With more cells of covariates the law is estimated without them."""
+LEAST_IN_ARM = 25
+"""People that each cell needs in each arm: with fewer, the largest of several terms is mostly chance."""
+
+
+@dataclass(frozen=True)
+class EstimatedLaw:
+    """People and mean outcomes by instrument and treatment, in each cell of the covariates."""
+
+    share: np.ndarray
+    """(M,) of all people."""
+    z_share: np.ndarray
+    """(M,) P(Z=1)."""
+    people: np.ndarray
+    """(M, 2, 2) by [z][t]."""
+    mean: np.ndarray
+    """(M, 2, 2) of the outcome, scaled to [0, 1]."""
+    worth: np.ndarray
+    """(M, 2, 2) how many yes/no outcomes would tell as much of the mean: for amounts, more than there are people."""
+    adjusted: bool = False
+    """The cells are those of the covariates."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """(M, 2, 2, 2) people by [z][t][y], not whole where the outcome is an amount."""
+        return np.stack([self.people * (1 - self.mean), self.people * self.mean], axis=-1)
+
+    @property
+    def excess(self) -> float:
+        """How far the sample is from a possible law, in total variation over both arms, on average over the cells."""
+        raw = self.counts / self.counts.sum(axis=(-2, -1), keepdims=True)
+        return float(self.share @ np.maximum(level_excess(raw).max(axis=-1), 0.0))
+
+    def law(self) -> np.ndarray:
+        """(M, 2, 2, 2) the possible law nearest to the sample's."""
+        return nearest_law(self.counts)
+
+    def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """(M, n, 2, 2, 2) possible laws from the posterior under the paper's prior on each arm's cells.
+
+        Each arm's shares of t are drawn, then the mean outcome at each t. For a yes/no outcome that is the Dirichlet
+        posterior of the four cells; for an amount, a Beta law with the mean's own variance.
+        """
+        flat = cell_pseudo_count()
+        shares = self._betas(self.people[:, :, 1] + 2 * flat, self.people[:, :, 0] + 2 * flat, n, rng)
+        ones = self._betas(self.worth * self.mean + flat, self.worth * (1 - self.mean) + flat, n, rng)
+        treated = np.stack([1 - shares, shares], axis=-1)
+        laws = np.stack([treated * (1 - ones), treated * ones], axis=-1)
+        people = self.people.sum(axis=-1)[:, None, :, None, None]
+        return nearest_law(laws * people)
+
+    @staticmethod
+    def _betas(a: np.ndarray, b: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.beta(a[:, None], b[:, None], (len(a), n, *a.shape[1:]))
+
+    def mirrored(self) -> EstimatedLaw:
+        """With Z recoded."""
+        turned = {name: getattr(self, name)[:, ::-1] for name in ("people", "mean", "worth")}
+        return replace(self, z_share=1 - self.z_share, **turned)
+
+
+def estimate_law(data: IVData, within_covariates: bool = True) -> EstimatedLaw:
+    """The law in each cell of the covariates where there are few, well-filled ones; else that of everybody together.
+
+    A network that returns the law at each row gives the same record, a cell a row.
+    """
+    cells = _cells(data) if within_covariates and data.covariates else None
+    if cells is None:
+        return _law([data], adjusted=False)
+    parts = [_rows(data, cells == cell) for cell in range(cells.max() + 1)]
+    return _law(parts, adjusted=True)
+
+
+def _cells(data: IVData) -> np.ndarray | None:
+    """The cell of each row; None where there are too many, or one has too few people in an arm."""
+    rows, cells = np.unique(data.x, axis=0, return_inverse=True)
+    if len(rows) > MOST_CELLS:
+        return None
+    cells = cells.reshape(-1)
+    people = np.bincount((2 * cells + data.z).astype(np.int64), data.w, 2 * len(rows))
+    return cells if people.min() >= LEAST_IN_ARM else None
+
+
+def _rows(data: IVData, keep: np.ndarray) -> IVData:
+    return replace(data, x=data.x[keep], z=data.z[keep], t=data.t[keep], y=data.y[keep], w=data.w[keep])
+
+
+def _law(parts: list[IVData], adjusted: bool) -> EstimatedLaw:
+    people = np.stack([count_arms(part.z, part.t, part.w) for part in parts])
+    sums = np.stack([count_arms(part.z, part.t, part.w * part.y01) for part in parts])
+    squares = np.stack([count_arms(part.z, part.t, part.w * part.y01**2) for part in parts])
+    seen = np.maximum(people, 1.0)
+    mean = np.clip(np.where(people > 0, sums / seen, 0.5), 0.0, 1.0)
+    yes_no = mean * (1 - mean)
+    # One person more, with a yes/no outcome: amounts that are all alike in a small cell do not make it certain.
+    variance = (people * np.maximum(squares / seen - mean**2, 0.0) + yes_no) / (people + 1)
+    worth = people * np.divide(yes_no, variance, out=np.ones_like(mean), where=variance > 0)
+    arms = people.sum(axis=-1)
+    n = arms.sum(axis=-1)
+    return EstimatedLaw(n / n.sum(), arms[:, 1] / n, people, mean, worth, adjusted)

@@ -1,0 +1,285 @@
+"""`Sensitivity`: bounds against how far an assumption may fail; what `BoundsResult.sensitivity` gives back."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ivicl._shared.numbers import rounded_interval
+from ivicl._shared.records import Record
+from ivicl.errors import InputError
+from ivicl.methods.base import IntervalKind
+from ivicl.methods.estimands import estimand
+from ivicl.results.relaxed import RELAXATIONS, Curves, Relaxation
+from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.wording import interval, level
+from ivicl.version import __version__
+
+if TYPE_CHECKING:
+    from ivicl.results.pictures import Picture
+    from ivicl.results.result import BoundsResult
+
+N_STEPS = 20
+"""Steps of the grid of eps."""
+NO_DATA = "this result was loaded from a file, so it has no data; fit it again to ask for {what}."
+
+
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Record):
+    """Bounds on an effect if an assumption fails for a share of at most eps of people.
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> res = IVBounds("balke-pearl").fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
+        >>> round(res.sensitivity("exclusion").breakdown_estimate, 3)
+        0.391
+    """
+
+    kind: str
+    """"exclusion", "independence" or "defiers"."""
+    estimand: str
+    """What is bounded: "ATE", or "LATE" for defiers."""
+    eps: tuple[float, ...]
+    """Shares of people for whom the assumption may fail."""
+    estimate_lower: tuple[float, ...]
+    """At the estimated law, without allowance for sampling error; in outcome units, one for each eps."""
+    estimate_upper: tuple[float, ...]
+    lower: tuple[float, ...]
+    """Of the interval that allows for sampling error."""
+    upper: tuple[float, ...]
+    alpha: float
+    interval_kind: IntervalKind
+    breakdown: float | None
+    """The smallest eps at which the interval no longer tells the sign: 0 if it never did, None if it always does."""
+    breakdown_estimate: float | None
+    """The same for the estimated bounds, without allowance for sampling error."""
+    sentence: str
+    """What that means, for a reader."""
+    notes: tuple[str, ...]
+    binary: bool
+    """The effect is a difference of probabilities."""
+    version: str = __version__
+
+    def __repr__(self) -> str:
+        point = "none" if self.breakdown is None else f"{self.breakdown:.3g}"
+        return f"Sensitivity({self.kind}, {self.estimand}, breakdown {point}, {len(self.eps)} values of eps)"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    @property
+    def relaxation(self) -> Relaxation:
+        return RELAXATIONS[self.kind]
+
+    @property
+    def level(self) -> str:
+        """What kind of interval it is, in a few words."""
+        return level(self.interval_kind, self.alpha, "set" if self.estimand == "ATE" else "effect")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each eps."""
+        columns = (self.eps, self.estimate_lower, self.estimate_upper, self.lower, self.upper)
+        names = ("eps", "estimate_lower", "estimate_upper", "lower", "upper")
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        same = {"kind": self.kind, "estimand": self.estimand}
+        return [same | row | {"sign": _sign(row["lower"], row["upper"]), "alpha": self.alpha} for row in rows]
+
+    def to_frame(self) -> Any:
+        """One row for each eps, as a polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows())
+
+    def to_json(self, indent: int | None = None) -> str:
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def _cells(self) -> list[list[str]]:
+        return [
+            [
+                f"{100 * row['eps']:.4g} %",
+                interval(row["estimate_lower"], row["estimate_upper"]),
+                interval(row["lower"], row["upper"]),
+                row["sign"],
+            ]
+            for row in self.rows()
+        ]
+
+    @property
+    def _headings(self) -> list[str]:
+        return ["Fails for", "Estimated bounds", f"Interval, {self.level}", "Sign"]
+
+    def to_markdown(self) -> str:
+        return f"{markdown_table(self._headings, self._cells())}\n\n{self.sentence}"
+
+    def to_latex(self) -> str:
+        return latex_table(self._headings, self._cells())
+
+    def summary(self) -> str:
+        """The sentence, the table and what to know about them."""
+        rule = "=" * WIDTH
+        text = [rule, self.relaxation.title.center(WIDTH).rstrip(), rule, *textwrap.wrap(self.sentence, WIDTH), ""]
+        lines = [self._headings, *self._cells()]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        text += ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        text += ["-" * WIDTH]
+        for note in self.notes:
+            text += textwrap.wrap(note, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        return "\n".join([*text, rule, f"ivicl {self.version}"])
+
+    def plot(self) -> Picture:
+        """The bounds against eps, with the breakdown point."""
+        from ivicl.results.pictures.sensitivity import sensitivity as picture
+
+        return picture(self)
+
+
+def sensitivity(result: BoundsResult, kind: str, eps: Sequence[float] | None = None) -> Sensitivity:
+    """See `BoundsResult.sensitivity`."""
+    check_kind(kind)
+    asked = None if eps is None else checked_eps(eps)
+    if result.source is None:
+        raise InputError(NO_DATA.format(what="its sensitivity"))
+    relaxation = RELAXATIONS[kind]
+    curves = Curves(result, result.source, relaxation)
+    breakdown, breakdown_estimate = (_breakdown(curve, curves.most) for curve in (curves.interval, curves.estimate))
+    grid = asked if asked is not None else _grid(breakdown_estimate, curves.most)
+    estimates, ends = curves.estimate(grid), curves.interval(grid)
+    start = curves.interval(np.zeros(1))
+    at_zero = float(start[0][0]), float(start[1][0])
+    return Sensitivity(
+        kind=kind,
+        estimand=relaxation.estimand,
+        eps=tuple(grid.tolist()),
+        estimate_lower=tuple(estimates[0].tolist()),
+        estimate_upper=tuple(estimates[1].tolist()),
+        lower=tuple(ends[0].tolist()),
+        upper=tuple(ends[1].tolist()),
+        alpha=result.alpha,
+        interval_kind=curves.interval_kind,
+        breakdown=breakdown,
+        breakdown_estimate=breakdown_estimate,
+        sentence=_sentence(relaxation, result.binary, at_zero, breakdown, breakdown_estimate, curves),
+        notes=_notes(result, curves),
+        binary=result.binary,
+    )
+
+
+def check_kind(kind: str) -> None:
+    if kind not in RELAXATIONS:
+        raise InputError(f"kind must be one of {', '.join(RELAXATIONS)}, but is {kind!r}.")
+
+
+def checked_eps(eps: Sequence[float]) -> np.ndarray:
+    """The shares in rising order; an InputError for what is not a share."""
+    try:
+        values = np.unique(np.asarray(eps, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"eps must be shares of people between 0 and 1, but is {eps!r}.") from None
+    bad = values[~((values >= 0) & (values <= 1))]
+    if not len(values) or len(bad):
+        raise InputError(f"eps must be shares of people between 0 and 1, but has {bad[0] if len(bad) else 'none'}.")
+    return values
+
+
+def _grid(breakdown: float | None, most: float) -> np.ndarray:
+    """Half as far again as the estimated bounds know the sign, to the next 5 %."""
+    top = 1.5 * breakdown if breakdown else min(0.2, most)
+    return np.linspace(0.0, min(1.0, max(0.05, math.ceil(20 * top - 1e-9) / 20)), N_STEPS + 1)
+
+
+def _sign(lower: float, upper: float) -> str:
+    return "positive" if lower > 0 else "negative" if upper < 0 else "uncertain"
+
+
+def _breakdown(curve: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], most: float) -> float | None:
+    """By bisection: the curves only ever widen with eps."""
+
+    def certain(eps: float) -> bool:
+        lower, upper = curve(np.array([eps]))
+        return _sign(float(lower[0]), float(upper[0])) != "uncertain"
+
+    if not certain(0.0):
+        return 0.0
+    if certain(most):
+        return None
+    low, high = 0.0, most
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if certain(middle) else (low, middle)
+    return high
+
+
+def _sentence(
+    relaxation: Relaxation,
+    binary: bool,
+    at_zero: tuple[float, float],
+    breakdown: float | None,
+    breakdown_estimate: float | None,
+    curves: Curves,
+) -> str:
+    effect = estimand(relaxation.estimand).short
+    unless = relaxation.share if binary or not relaxation.amounts else relaxation.amounts
+    side = "above" if at_zero[0] > 0 else "below"
+
+    def amount(eps: float) -> str:
+        return f"{100 * eps:.3g} %"
+
+    if not curves.can_move:
+        return (
+            "Nobody was treated in one arm of the instrument, or everybody in the other, so there can be no defiers: "
+            f"the {effect} stays where it is."
+        )
+    if breakdown == 0:
+        said = (
+            f"Even if {relaxation.holds}, the sign of the {effect} is not certain: the interval "
+            f"{rounded_interval(*at_zero)} holds zero."
+        )
+        if breakdown_estimate:
+            said += (
+                " By the estimated bounds, without allowance for sampling error, it would be certain unless "
+                f"{unless.format(amount=amount(breakdown_estimate))}."
+            )
+        return said
+    if breakdown is None:
+        return f"The {effect} is {side} zero, however far this assumption fails."
+    said = f"The {effect} is {side} zero unless {unless.format(amount=amount(breakdown))}"
+    if breakdown_estimate is not None and breakdown_estimate > breakdown:
+        said += f" ({amount(breakdown_estimate)} by the estimated bounds, without allowance for sampling error)"
+    return said + "."
+
+
+def _notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
+    notes = []
+    if curves.anchored:
+        notes.append(
+            f"At zero the interval is that of method '{result.method}'; it moves with the share as the quantiles of "
+            "the posterior of the bounds do."
+        )
+    else:
+        notes.append(
+            "The interval is of posterior draws of the law of treatment and outcome in the two arms, under a "
+            "Dirichlet prior."
+        )
+    if result.covariates and curves.law.adjusted:
+        notes.append("The share holds at every value of the covariates, and the bounds are averaged over them.")
+    elif result.covariates and curves.relaxation.within_covariates:
+        notes.append(
+            "How far the bounds move was computed without the covariates: they have too many values, or too few people "
+            "at each, for a law of their own."
+        )
+    elif result.covariates:
+        notes.append("How far the bounds move was computed without the covariates.")
+    if curves.law.excess > 0:
+        notes.append(
+            f"The sample contradicts the assumptions by {100 * curves.law.excess:.3g} % of an arm's people; the bounds "
+            "are those of the nearest law that does not."
+        )
+    if not result.binary:
+        notes.append("The bounds are those that the means of the outcome allow.")
+    return tuple(notes)

@@ -1,0 +1,19 @@
+"""What a fitted result remembers of its making, for the questions that come after the first; a saved one forgets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ivicl.data import IVData
+
+
+@dataclass(frozen=True)
+class Source:
+    """The data of a fit, and the fit itself for other data."""
+
+    data: IVData
+    fit: Callable[[IVData], Any]
+    """The same method with the same settings on other people: `fit(data) -> BoundsResult`, without a ladder."""
+    random_state: int
