@@ -63,9 +63,7 @@ def test_missing_values_by_their_usual_names(tmp_path):
         (b'z,t,"of\nday","of\nday"\n0,0,1,1\n', r"has more than one column named 'of\nday'."),
         (b"z,t\n0,0\n", "has fewer than three columns, 'z,t'"),
         (b'"z,t,y",a\n0,0\n', "has fewer than three columns, 'z,t,y,a'"),
-        (b"z,t,gr\xf6\xdfe\n" + ROWS, "neither Parquet nor text in UTF-8."),
-        (b"z,t,y\n" + 5000 * ROWS + b"1,1,gr\xf6\xdfe\n", "neither Parquet nor text in UTF-8."),
-        ("z,t,y\n0,0,1\n".encode("utf-16"), "neither CSV nor Parquet."),
+        (b"z,t,y\n0,0,\x011\n", "neither CSV nor Parquet."),
         (b'"never closed,t,y\n' + 50_000 * ROWS, "its first line cannot be read"),
     ],
 )

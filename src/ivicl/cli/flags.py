@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from ivicl.data import Roles
     from ivicl.estimator import IVBounds
 
-Source = Annotated[str, typer.Argument(help="A CSV or Parquet file, or - for standard input.", show_default=False)]
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, Parquet, JSON lines, Feather, Excel or Stata; - for standard input.", show_default=False
+    ),
+]
 Outcome = Annotated[str, typer.Option("-y", "--outcome", help="Column of the outcome.", show_default=False)]
 Treatment = Annotated[str, typer.Option("-t", "--treatment", help="Column of the treatment taken.", show_default=False)]
 Instrument = Annotated[str, typer.Option("-z", "--instrument", help="Column of the instrument.", show_default=False)]

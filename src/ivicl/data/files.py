@@ -4,54 +4,106 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from ivicl.data.formats import Reader, reader_of
 from ivicl.data.rules import rules
-from ivicl.errors import InputError
+from ivicl.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:
     import polars as pl
 
 PARQUET_MAGIC = b"PAR1"
 SEPARATORS: list[str] = rules()["file"]["separators"]
-NOT_UTF8 = "is not a table: it is neither Parquet nor text in UTF-8."
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""Bytes that no text has."""
 
 
 def read_table(source: str) -> pl.DataFrame:
-    """A polars frame from a CSV or Parquet file, or from stdin when the source is '-'."""
+    """A polars frame from a file in any of the known formats, or from stdin when the source is '-'."""
     import polars as pl
 
     name = "standard input" if source == "-" else f"'{source}'"
     content = _content(source, name)
-    # polars takes a file by its path, so that the bytes of a large table are never a second copy in memory.
-    with content if isinstance(content, io.BytesIO) else content.open("rb") as stream:
+    with _opened(content) as stream:
         start = stream.read(4096)
-        if start.startswith(PARQUET_MAGIC):
-            try:
-                return pl.read_parquet(content)
-            except Exception as error:
-                raise InputError(f"{name} looks like Parquet but cannot be read.") from error
-        if b"\x00" in start:
-            raise InputError(f"{name} is not a table: it is neither CSV nor Parquet.")
-        separator, header = _csv_header(stream, name)
-        stream.seek(0)
+    if start.startswith(PARQUET_MAGIC):
         try:
-            # Types are inferred from all rows: a column that turns to text in row 10,001 must not become an error.
-            frame = pl.read_csv(
-                content,
-                separator=separator,
-                infer_schema_length=None,
-                null_values=rules()["file"]["missing"],
-                glob=False,
-            )
+            return pl.read_parquet(content)
         except Exception as error:
-            reason = NOT_UTF8 if "invalid utf-8" in str(error) else f"is not a table: {_first_sentence(error)}"
-            raise InputError(f"{name} {reason}") from error
+            raise InputError(f"{name} looks like Parquet but cannot be read.") from error
+    other = reader_of(source, start)
+    if other is not None:
+        return _read_other(other, content, name)
+    if start.startswith(UTF16_MARKS):
+        return _read_csv(_as_utf8(content, "utf-16"), name)
+    if CONTROL.search(start):
+        raise InputError(f"{name} is not a table: it is neither CSV nor Parquet.")
+    try:
+        return _read_csv(content, name)
+    except UnicodeDecodeError:
+        return _read_csv(_as_utf8(content, "cp1252"), name)
+
+
+@contextmanager
+def _opened(content: Path | io.BytesIO) -> Iterator[BinaryIO]:
+    """The content from its beginning; bytes in memory stay open."""
+    if isinstance(content, io.BytesIO):
+        content.seek(0)
+        yield content
+        content.seek(0)
+        return
+    with content.open("rb") as stream:
+        yield stream
+
+
+def _as_utf8(content: Path | io.BytesIO, encoding: str) -> io.BytesIO:
+    """The text of older spreadsheets, decoded: UTF-16, or the Western encoding of Windows, of which Latin-1 is part."""
+    raw = content.getvalue() if isinstance(content, io.BytesIO) else content.read_bytes()
+    return io.BytesIO(raw.decode(encoding, errors="replace").encode())
+
+
+def _read_csv(content: Path | io.BytesIO, name: str) -> pl.DataFrame:
+    """A UnicodeDecodeError where the text is not UTF-8."""
+    import polars as pl
+
+    # polars takes a file by its path, so that the bytes of a large table are never a second copy in memory.
+    with _opened(content) as stream:
+        separator, header = _csv_header(stream, name)
+    try:
+        # Types are inferred from all rows: a column that turns to text in row 10,001 must not become an error.
+        frame = pl.read_csv(
+            content,
+            separator=separator,
+            infer_schema_length=None,
+            null_values=rules()["file"]["missing"],
+            glob=False,
+        )
+    except Exception as error:
+        if "invalid utf-8" in str(error):
+            raise UnicodeDecodeError("utf-8", b"", 0, 0, str(error)) from None
+        raise InputError(f"{name} is not a table: {_first_sentence(error)}") from error
     _refuse_duplicates(header, name)
     if not len(frame):
         raise InputError(f"{name} has a header but no rows.")
+    return frame
+
+
+def _read_other(reader: Reader, content: Path | io.BytesIO, name: str) -> pl.DataFrame:
+    try:
+        frame = reader(content)
+    except MissingDependencyError as error:
+        raise MissingDependencyError(f"{name}: {error}") from None
+    except Exception as error:
+        raise InputError(f"{name} cannot be read: {_first_sentence(error)}") from error
+    if not len(frame):
+        raise InputError(f"{name} has columns but no rows.")
     return frame
 
 
@@ -83,8 +135,6 @@ def _csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
             columns[separator] = next((row for row in csv.reader(text, delimiter=separator) if row), [])
-        except UnicodeDecodeError:
-            raise InputError(f"{name} {NOT_UTF8}") from None
         except csv.Error as error:
             raise InputError(f"{name} is not a table: its first line cannot be read ({error}).") from None
         finally:

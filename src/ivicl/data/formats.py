@@ -1,0 +1,111 @@
+"""Tables that come neither as CSV nor as Parquet, told by their ending or by their first bytes.
+
+JSON lines and Feather need nothing; Excel and Stata need `ivicl[files]`. A workbook's first sheet is the table. Stata's
+value labels become categories in their order.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ivicl.errors import InputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Content = Path | io.BytesIO
+Reader = Callable[[Content], "pl.DataFrame"]
+
+ARROW_MAGIC = b"ARROW1"
+ZIP_MAGIC = b"PK\x03\x04"
+KNOWN_ELSEWHERE = {
+    ".sav": "save it as Stata (.dta) or CSV",
+    ".sas7bdat": "save it as CSV",
+    ".rds": "write it as CSV or Parquet in R",
+    ".rdata": "write it as CSV or Parquet in R",
+    ".zip": "unpack it first",
+    ".json": "write one object a line (.jsonl), or CSV",
+    ".pdf": "export the table as CSV",
+    ".docx": "export the table as CSV",
+    ".ods": "save it as .xlsx or CSV",
+}
+"""Endings that people try, and the way out."""
+
+
+def reader_of(source: str, start: bytes) -> Reader | None:
+    """What reads the table, if it is one of these formats; an InputError where it is one that nothing here reads."""
+    ending = Path(source).suffix.lower()
+    if ending in KNOWN_ELSEWHERE:
+        raise InputError(f"'{source}' is in a format that is not read ({ending}): {KNOWN_ELSEWHERE[ending]}.")
+    if start.startswith(ARROW_MAGIC):
+        return _feather
+    if ending in (".jsonl", ".ndjson") or start.lstrip().startswith(b"{"):
+        return _json_lines
+    if ending in (".xlsx", ".xls", ".xlsm") or start.startswith(ZIP_MAGIC):
+        return _excel
+    return _stata if ending == ".dta" or start.startswith(b"<stata_dta>") else None
+
+
+def _feather(content: Content) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_ipc(content)
+
+
+def _json_lines(content: Content) -> pl.DataFrame:
+    import polars as pl
+
+    # Types are inferred from all rows, as for CSV.
+    return pl.read_ndjson(content, infer_schema_length=None)
+
+
+def _excel(content: Content) -> pl.DataFrame:
+    import polars as pl
+
+    _need("fastexcel", "an Excel file")
+    # Empty rows and columns around the table are left out by polars; types come from all rows.
+    return pl.read_excel(content, infer_schema_length=None)
+
+
+def _stata(content: Content) -> pl.DataFrame:
+    _need("pandas", "a Stata file")
+    import pandas as pd
+
+    try:
+        frame = pd.read_stata(content)
+    except ValueError as error:
+        if "labels" not in str(error):
+            raise
+        # Two values of one column have the same label: as categories they would be one.
+        frame = pd.read_stata(content, convert_categoricals=False)
+    return _from_pandas(frame)
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    """Column by column: polars' own conversion needs pyarrow."""
+    import pandas as pd
+    import polars as pl
+
+    columns: dict[str, pl.Series] = {}
+    for name in frame.columns:
+        series = frame[name]
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            # Stata labels some values only; the others keep their numbers.
+            levels = [str(level) for level in series.cat.categories]
+            values = [None if code < 0 else levels[code] for code in series.cat.codes]
+            columns[name] = pl.Series(name, values, dtype=pl.Enum(levels))
+        elif series.dtype.kind in "iufb":
+            columns[name] = pl.Series(name, series.to_numpy()).fill_nan(None)
+        else:
+            columns[name] = pl.Series(name, [None if pd.isna(value) else value for value in series])
+    return pl.DataFrame(columns)
+
+
+def _need(package: str, what: str) -> None:
+    import importlib.util
+
+    if importlib.util.find_spec(package) is None:
+        raise MissingDependencyError(f"{what} needs {package}: install it with pip install 'ivicl[files]'.")
