@@ -100,6 +100,7 @@ class IVBounds:
         weights: str | None = None,
         outcome_range: tuple[float, float] | None = None,
         missing: str = "drop",
+        missing_outcome: str = "drop",
         ones: Mapping[str, Any] | None = None,
     ) -> BoundsResult:
         """Bounds from a table: any frame that narwhals reads (pandas, polars, pyarrow, a duckdb relation), or a dict.
@@ -113,17 +114,24 @@ class IVBounds:
             weights: column of frequency weights: how many people a row stands for.
             outcome_range: smallest and largest possible outcome; those seen when None.
             missing: rows with missing covariates: "drop" them, fill them with an "indicator" beside, or "raise".
+            missing_outcome: people whose outcome is missing: "drop" them, as if they were like the others, or "bounds":
+                it may have been anything in the range.
             ones: which value of a two-valued column means 1, as in `ones={"arm": "encouraged"}`; otherwise the larger,
                 or the later in sort order, does.
         """
         request = self.request()
-        roles = Roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones)
+        roles = Roles(
+            outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones, missing_outcome
+        )
         return self._run(IVData.from_roles(df, roles, request.random_state), request)
 
-    def fit_counts(self, table: Any) -> BoundsResult:
-        """Bounds from people by `[z][t][y]`: a (2, 2, 2) table, or eight numbers in that order."""
+    def fit_counts(self, table: Any, missing_outcome: str = "drop") -> BoundsResult:
+        """Bounds from people by `[z][t][y]`: a (2, 2, 2) table, or eight numbers in that order.
+
+        With lost outcomes as a third value of y, `[z][t][0, 1, lost]`, it is a (2, 2, 3) table, or twelve numbers.
+        """
         request = self.request()
-        return self._run(IVData.from_counts(table), request)
+        return self._run(IVData.from_counts(table, missing_outcome), request)
 
     def fit_data(self, data: IVData) -> BoundsResult:
         """Bounds from an `IVData`."""
@@ -193,6 +201,8 @@ def make_result(
     method: Method, found: MethodBounds, data: IVData, request: Request, ladder: bool = True
 ) -> BoundsResult:
     """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it."""
+    everybody = data.filled()
+    dropped_lost = data.lost is None and sum(map(sum, data.report.lost)) > 0
     return BoundsResult(
         lower=found.lower,
         upper=found.upper,
@@ -201,8 +211,8 @@ def make_result(
         label=method.label,
         procedure=method.procedure,
         interval_kind=method.interval,
-        assumptions=method.assumptions,
-        n=data.n,
+        assumptions=(*method.assumptions, *(("lost-at-random",) if dropped_lost else ())),
+        n=everybody.n,
         n_rows=data.report.n_rows,
         n_dropped=data.report.n_dropped,
         covariates=data.covariates,

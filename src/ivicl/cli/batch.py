@@ -28,6 +28,7 @@ def batch(
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
+    missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
@@ -44,7 +45,9 @@ def batch(
     from ivicl.scale.store import Store, describe
 
     estimator = flags.estimator(method, alpha, seed, option)
-    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    roles = flags.roles(
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+    )
     estimator.request()
     if output == "-" and resume:
         raise InputError("--resume needs an output file; standard output cannot be taken up again.")

@@ -41,6 +41,7 @@ def compare(
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
+    missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     method: Methods = None,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
@@ -58,7 +59,9 @@ def compare(
     chosen = choose_format(output_format, output, Format)
     estimators = [_estimator(text, alpha, seed) for text in method or USUAL]
     check(estimators)
-    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    roles = flags.roles(
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+    )
     found = compare_on(IVData.from_roles(read_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics
     say_headline(diagnostics, chosen not in (Format.json, Format.csv), output)

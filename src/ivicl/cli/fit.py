@@ -31,6 +31,7 @@ def fit(
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
+    missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
@@ -47,7 +48,9 @@ def fit(
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
-    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    roles = flags.roles(
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+    )
     _get_ready_beside(estimator)
     data = _read(source, roles)
     with design_warnings_off():
@@ -58,7 +61,10 @@ def fit(
 def counts(
     numbers: Annotated[
         list[str],
-        typer.Argument(metavar="N000 N001 ... N111", help="People by z, t, y: 000 001 010 011 100 101 110 111."),
+        typer.Argument(
+            metavar="N000 N001 ... N111",
+            help="People by z, t, y: 000 001 010 011 100 101 110 111; or twelve, where y is 0, 1 or lost.",
+        ),
     ],
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
@@ -68,16 +74,20 @@ def counts(
     option: flags.Options = None,
     model: flags.ModelFile = None,
     report: flags.Report = None,
+    missing_outcome: flags.MissingOutcome = "drop",
     strict: flags.Strict = False,
 ) -> None:
     """Bounds from eight counts of people, by instrument, treatment and binary outcome."""
-    if len(numbers) != 8:
-        raise InputError(f"eight counts are needed, by z, t and y from 000 to 111, but {len(numbers)} were given.")
+    if len(numbers) not in (8, 12):
+        raise InputError(
+            f"eight counts are needed, by z, t and y from 000 to 111 (twelve where y is 0, 1 or lost), but "
+            f"{len(numbers)} were given."
+        )
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model))
     with design_warnings_off():
-        result = estimator.fit_counts(table)
+        result = estimator.fit_counts(table, missing_outcome)
     _hand_over(result, chosen, output, report, strict)
 
 
@@ -90,6 +100,7 @@ def check(
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
+    missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     output_format: Annotated[TableOrJson | None, FORMAT_FLAG] = None,
     output: OutputFile = None,
@@ -100,14 +111,16 @@ def check(
     from ivicl.results.diagnostics.findings import diagnose
 
     chosen = choose_format(output_format, output, TableOrJson)
-    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    roles = flags.roles(
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+    )
     data = _read(source, roles)
     found = diagnose(data)
     say_headline(found, chosen is TableOrJson.table, output)
     if chosen is TableOrJson.json:
         about = {
-            "n": data.n,
-            "n_rows": data.report.n_rows,
+            "n": found.sample.n,
+            "n_rows": found.sample.n_rows,
             "n_dropped": data.report.n_dropped,
             "notes": data.report.notes,
         }
@@ -125,8 +138,9 @@ def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
     lines = [found.headline] if found.headline else []
     lines += [
-        f"People            {data.n:,} ({stage.n_z0:,} with Z=0, {stage.n_z1:,} with Z=1)",
+        f"People            {found.sample.n:,} ({stage.n_z0:,} with Z=0, {stage.n_z1:,} with Z=1)",
         f"Rows dropped      {data.report.n_dropped:,}",
+        *([f"Outcomes lost     {found.losses.in_short()}"] if found.losses else []),
         f"Treated if Z=0    {stage.treated_if_z0:.4f}",
         f"Treated if Z=1    {stage.treated_if_z1:.4f}",
         f"First stage       {stage.difference:.4f} (s.e. {stage.se:.4f}{strength})",

@@ -30,6 +30,13 @@ Covariates = Annotated[
 Weights = Annotated[str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")]
 Range = Annotated[str | None, typer.Option("--range", help="Smallest and largest possible outcome, as LOW,HIGH.")]
 Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")]
+MissingOutcome = Annotated[
+    str,
+    typer.Option(
+        "--missing-outcome",
+        help="People whose outcome is missing: drop them, or bounds: it may have been anything in the range.",
+    ),
+]
 Ones = Annotated[
     list[str] | None, typer.Option("--one", help="COLUMN=VALUE: the value that means 1. May be given again.")
 ]
@@ -74,6 +81,7 @@ def roles(
     outcome_range: str | None,
     missing: str,
     one: list[str] | None,
+    missing_outcome: str = "drop",
 ) -> Roles:
     """What the flags say of the columns."""
     from ivicl.data import Roles
@@ -86,6 +94,7 @@ def roles(
         weights=weights,
         outcome_range=_range(outcome_range),
         missing=missing,
+        missing_outcome=missing_outcome,
         ones=dict(name_and_value(text, "--one") for text in one or []),
     )
 

@@ -1,8 +1,9 @@
-"""Weights checked, and rows with missing values dropped."""
+"""Weights and tables of counts checked, and rows with missing values dropped."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,18 +54,21 @@ def checked_weights(column: Column) -> np.ndarray:
 def rows_to_keep(
     z: Column,
     t: Column,
-    y: Column,
+    y: Column | None,
     x: list[Column],
     weights: np.ndarray,
     missing: str,
     notes: list[str],
     rows: np.ndarray,
 ) -> np.ndarray:
-    """The entries that are kept; `rows` says how many rows of the user's table each stands for."""
+    """The entries that are kept; `rows` says how many rows of the user's table each stands for.
+
+    y is None where those without an outcome are kept.
+    """
     keep = weights > 0
     if not keep.all():
         notes.append(note("zero_weight", count=int(rows[~keep].sum())))
-    decisive = [(c, role) for c, role in ((z, "instrument"), (t, "treatment"), (y, "outcome"))]
+    decisive = [(z, "instrument"), (t, "treatment"), *([] if y is None else [(y, "outcome")])]
     if missing == "drop":
         decisive += [(c, "covariate") for c in x]
     for column, role in decisive:
@@ -81,3 +85,25 @@ def rows_to_keep(
             if gone:
                 raise InputError(f"covariate '{column.name}' is missing in {gone} rows, and missing='raise' was asked.")
     return keep
+
+
+def checked_counts(table: Any) -> np.ndarray:
+    """(2, 2, 3) people by [z][t][0, 1, lost]."""
+    try:
+        counts = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("the table of counts must be numbers in the shape [z][t][y].") from None
+    if counts.size not in (8, 12) or counts.ndim not in (1, 3) or (counts.ndim == 3 and counts.shape[:2] != (2, 2)):
+        raise InputError(
+            f"the table of counts must be [z][t][y], eight numbers, or twelve where y is 0, 1 or lost, but has shape "
+            f"{counts.shape}."
+        )
+    if not np.isfinite(counts).all() or (counts < 0).any() or (counts != np.round(counts)).any():
+        bad = counts[~np.isfinite(counts) | (counts < 0) | (counts != np.round(counts))][0]
+        raise InputError(f"counts must be whole numbers of at least 0, but one is {bad:g}.")
+    counts = counts.reshape(2, 2, -1)
+    for arm in (0, 1):
+        if counts[arm, :, :2].sum() == 0:
+            whose = " and an outcome" if counts.shape[-1] == 3 else ""
+            raise InputError(f"the table of counts has nobody with z = {arm}{whose}, so there is nothing to compare.")
+    return counts if counts.shape[-1] == 3 else np.concatenate([counts, np.zeros((2, 2, 1))], axis=-1)

@@ -31,3 +31,7 @@ class Design:
     def take(self, rows: np.ndarray) -> Design:
         """The design of some of the rows."""
         return Design(**{name: values[rows] for name, values in self.columns.items()})
+
+    def joined(self, other: Design) -> Design:
+        """The design of these rows and, after them, of others for which the same columns were named."""
+        return Design(**{name: np.concatenate([values, other.columns[name]]) for name, values in self.columns.items()})

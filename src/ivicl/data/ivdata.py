@@ -8,16 +8,17 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ivicl.data.checks import checked_weights, rows_to_keep
+from ivicl.data.checks import checked_counts, checked_weights, rows_to_keep
 from ivicl.data.compression import ReadTable
 from ivicl.data.design import Design
-from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate
+from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate, show_values
+from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
-from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles
+from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles, check_missing_outcome
 from ivicl.data.rules import note, refusal
 from ivicl.errors import InputError
-from ivicl.identification.laws import count_cells
+from ivicl.identification.laws import count_arms, count_cells
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class DataReport:
     """Sentences on what was dropped, filled, joined or recoded."""
     sampled_from: int | None = None
     """Rows of the whole table, where an engine held too many different ones and a sample of them was read."""
+    lost: LostPeople = NOBODY
+    """People by [z][t] whose outcome is missing and nothing else, whether they were dropped or kept."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ class IVData:
     report: DataReport
     design: Design | None = None
     """Clusters, strata and sampling weights; None for people who were drawn and assigned independently."""
+    lost: IVData | None = None
+    """The people whose outcome is missing, where it may have been anything (`missing_outcome="bounds"`); their `y`
+    means nothing. They are not among the rows above."""
 
     @property
     def n(self) -> int:
@@ -96,7 +102,25 @@ class IVData:
 
     def population(self) -> IVData:
         """The population that the people stand for, as if its people were the data: weights need not be whole."""
-        return replace(self, w=self.mass, design=None)
+        if self.lost is None:
+            return replace(self, w=self.mass, design=None)
+        mass, seen = self.filled().mass, len(self.w)
+        return replace(self, w=mass[:seen], design=None, lost=replace(self.lost, w=mass[seen:], design=None))
+
+    def filled(self, up: bool = False) -> IVData:
+        """Everybody, the lost with the outcome that pulls the effect down (low if treated, high if not), or up."""
+        if self.lost is None:
+            return self
+        low, high = self.outcome_range
+        y = np.where(self.lost.t == up, high, low)
+        parts = (self, replace(self.lost, y=y))
+        x, z, t, y, w = (np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "z", "t", "y", "w"))
+        design = None if self.design is None or self.lost.design is None else self.design.joined(self.lost.design)
+        return replace(self, x=x, z=z, t=t, y=y, w=w, design=design, lost=None)
+
+    def lost_counts(self) -> np.ndarray:
+        """(2, 2) people by [z][t] whose outcome may have been anything; zeros where there are none."""
+        return np.zeros((2, 2)) if self.lost is None else count_arms(self.lost.z, self.lost.t, self.lost.w)
 
     @property
     def y01(self) -> np.ndarray:
@@ -109,6 +133,10 @@ class IVData:
         if not self.binary:
             raise InputError("a table of counts needs a binary outcome; use threshold(c) to make one.")
         return count_cells(self.z, self.t, self.y, self.w)
+
+    def cells(self) -> np.ndarray:
+        """The (2, 2, 3) table of people by `[z][t][0, 1, lost]`, the lost if they are free; for a binary outcome."""
+        return np.concatenate([self.counts(), self.lost_counts()[..., None]], axis=-1)
 
     def threshold(self, c: float) -> IVData:
         """The same people with the binary outcome 1{y >= c}."""
@@ -133,7 +161,7 @@ class IVData:
         """Read the roles from any frame that narwhals knows (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
         The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, outcome_range,
-        missing, ones.
+        missing, missing_outcome, ones.
         """
         return cls.from_roles(df, Roles(**roles))
 
@@ -160,6 +188,7 @@ class IVData:
             w=columns[roles.weights] if roles.weights is not None else None,
             outcome_range=roles.outcome_range,
             missing=roles.missing,
+            missing_outcome=roles.missing_outcome,
             ones=dict(roles.ones or {}),
         )
 
@@ -174,6 +203,7 @@ class IVData:
         outcome_range: tuple[float, float] | None = None,
         covariates: Sequence[str] | None = None,
         missing: str = "drop",
+        missing_outcome: str = "drop",
     ) -> IVData:
         """Read arrays: z, t, y of length N, covariates x of shape (N, D) or (N,), frequency weights w of length N."""
         columns = {name: column_from_array(name, value) for name, value in (("z", z), ("t", t), ("y", y))}
@@ -199,38 +229,43 @@ class IVData:
             w=columns.get("w"),
             outcome_range=outcome_range,
             missing=missing,
+            missing_outcome=missing_outcome,
             ones={},
         )
 
     @classmethod
-    def from_counts(cls, table: Any) -> IVData:
-        """Read a table of people by `[z][t][y]`, nested or as eight numbers in that order."""
-        try:
-            counts = np.asarray(table, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError("the table of counts must be numbers in the shape [z][t][y].") from None
-        if counts.size != 8 or counts.ndim not in (1, 3) or (counts.ndim == 3 and counts.shape != (2, 2, 2)):
-            raise InputError(f"the table of counts must be [z][t][y], eight numbers, but has shape {counts.shape}.")
-        counts = counts.reshape(-1)
-        if not np.isfinite(counts).all() or (counts < 0).any() or (counts != np.round(counts)).any():
-            bad = counts[~np.isfinite(counts) | (counts < 0) | (counts != np.round(counts))][0]
-            raise InputError(f"counts must be whole numbers of at least 0, but one is {bad:g}.")
-        for arm in (0, 1):
-            if counts[4 * arm : 4 * arm + 4].sum() == 0:
-                raise InputError(f"the table of counts has nobody with z = {arm}, so there is nothing to compare.")
-        cell = np.flatnonzero(counts)
-        report = DataReport(n=int(counts.sum()), n_rows=len(cell), n_dropped=0)
-        return cls(
+    def from_counts(cls, table: Any, missing_outcome: str = "drop") -> IVData:
+        """Read a table of people by `[z][t][y]`, nested or as eight numbers in that order.
+
+        Lost outcomes are a third value of y: `[z][t][0, 1, lost]`, or twelve numbers.
+        """
+        check_missing_outcome(missing_outcome)
+        cells = checked_counts(table)
+        seen, lost = cells[..., :2].reshape(-1), cells[..., 2].reshape(-1)
+        cell, free = np.flatnonzero(seen), np.flatnonzero(lost) if missing_outcome == "bounds" else np.empty(0, int)
+        (n00, n01), (n10, n11) = cells[..., 2].astype(int).tolist()
+        report = DataReport(
+            n=int(seen.sum() + lost[free].sum()),
+            n_rows=len(cell) + len(free),
+            n_dropped=0,
+            lost=((n00, n01), (n10, n11)),
+        )
+        data = cls(
             x=np.empty((len(cell), 0)),
             z=(cell // 4).astype(np.float64),
             t=(cell // 2 % 2).astype(np.float64),
             y=(cell % 2).astype(np.float64),
-            w=counts[cell],
+            w=seen[cell],
             covariates=(),
             outcome_range=(0.0, 1.0),
             binary=True,
             report=report,
         )
+        if not len(free):
+            return data
+        z, t = (free // 2).astype(np.float64), (free % 2).astype(np.float64)
+        lost_people = replace(data, x=np.empty((len(free), 0)), z=z, t=t, y=np.zeros(len(free)), w=lost[free])
+        return replace(data, lost=lost_people)
 
 
 def _build(
@@ -242,6 +277,7 @@ def _build(
     w: Column | None,
     outcome_range: tuple[float, float] | None,
     missing: str,
+    missing_outcome: str,
     ones: dict[str, Any],
     rows: np.ndarray | None = None,
     sampled_from: int | None = None,
@@ -252,15 +288,21 @@ def _build(
     if not len(z):
         raise refusal("no_rows")
     notes: list[str] = []
+    check_missing_outcome(missing_outcome)
+    free = missing_outcome == "bounds"
     rows = np.ones(len(z)) if rows is None else rows
     weights = rows if w is None else checked_weights(w)
-    keep = rows_to_keep(z, t, y, x, weights, missing, notes, rows)
+    everybody = z, t, weights, lost_rows(z, t, y, x, weights, missing)
+    keep = rows_to_keep(z, t, None if free else y, x, weights, missing, notes, rows)
     dropped, rows = int(rows[~keep].sum()), rows[keep]
     z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
+    seen = ~y.missing
+    if not seen.any():
+        raise refusal("none_left", role="outcome", column=y.name, count=len(seen), rest=" that were left")
     codings: dict[str, Coding] = {}
     z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
     t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
-    outcome = read_outcome(y, outcome_range, ones.get(y.name))
+    outcome = read_outcome(y.take(seen), outcome_range, ones.get(y.name))
     codings["outcome"] = outcome.coding
     notes += [
         note("coded", role=role, column=c.column, one=repr(c.one), zero=repr(c.zero))
@@ -274,6 +316,19 @@ def _build(
             f"a random sample of {int(rows.sum()) + dropped:,} of the table's {sampled_from:,} rows was read, because "
             "too many of them differ to be merged"
         )
-    report = DataReport(int(weights.sum()), int(rows.sum()), dropped, codings, notes, sampled_from)
+    z_read, t_read, all_weights, lost = everybody
+    people = count_lost(z_read, t_read, codings, all_weights, lost)
+    if free and not seen.all():
+        notes.append(note("kept_lost", count=int(rows[~seen].sum()), column=y.name))
+    report = DataReport(int(weights.sum()), int(rows.sum()), dropped, codings, notes, sampled_from, people)
     names = tuple(name for name, _ in encoded)
-    return IVData(matrix, z_coded, t_coded, outcome.values, weights, names, outcome.range, outcome.binary, report)
+    values = np.full(len(seen), outcome.range[0])
+    values[seen] = outcome.values
+    data = IVData(matrix, z_coded, t_coded, values, weights, names, outcome.range, outcome.binary, report)
+    if seen.all():
+        return data
+    if len(np.unique(z_coded[seen])) < 2:
+        coding = codings["instrument"]
+        gone = coding.zero if z_coded[seen].any() else coding.one
+        raise refusal("arm_lost", outcome=y.name, column=z.name, value=show_values([gone]))
+    return replace(data.take(seen), lost=data.take(~seen))

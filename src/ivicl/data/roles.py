@@ -10,6 +10,7 @@ from ivicl.data.rules import refusal
 from ivicl.errors import InputError
 
 MISSING_POLICIES = ("drop", "indicator", "raise")
+MISSING_OUTCOME_POLICIES = ("drop", "bounds")
 
 
 class RoleArguments(TypedDict, total=False):
@@ -22,6 +23,7 @@ class RoleArguments(TypedDict, total=False):
     weights: str | None
     outcome_range: tuple[float, float] | None
     missing: str
+    missing_outcome: str
     ones: Mapping[str, Any] | None
 
 
@@ -41,12 +43,15 @@ class Roles:
     """What happens to rows whose covariates are missing."""
     ones: Mapping[str, Any] | None = None
     """Which value of a two-valued column means 1; otherwise the larger, or the later in sort order, does."""
+    missing_outcome: str = "drop"
+    """What happens to people whose outcome is missing: they are left out, or with "bounds" it may be anything."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", _names(self.covariates))
         object.__setattr__(self, "ones", dict(self.ones or {}))
         if self.missing not in MISSING_POLICIES:
             raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {self.missing!r}.")
+        check_missing_outcome(self.missing_outcome)
         self.refuse_shared_columns()
         unknown = [name for name in self.ones or {} if name not in (self.outcome, self.treatment, self.instrument)]
         if unknown:
@@ -74,6 +79,12 @@ class Roles:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def check_missing_outcome(policy: str) -> None:
+    if policy not in MISSING_OUTCOME_POLICIES:
+        known = " or ".join(repr(each) for each in MISSING_OUTCOME_POLICIES)
+        raise InputError(f"missing_outcome must be {known}, but is {policy!r}.")
 
 
 def _names(given: Any) -> tuple[Any, ...]:

@@ -58,15 +58,19 @@ def level_excess(p: np.ndarray) -> np.ndarray:
     return over
 
 
-def check_counts(counts: np.ndarray, threshold: float | None = None) -> list[Inequality]:
+def check_counts(
+    counts: np.ndarray, threshold: float | None = None, lost: np.ndarray | None = None
+) -> list[Inequality]:
     """The four inequalities of one table, each with its one-sided test.
+
+    People by [z][t] whose outcome is lost and may have been anything belong to their arm but to none of its cells.
 
     The test is Wang, Robins and Richardson's: V = 1{T=t, Y=y} where Z=1 and 1 - 1{T=t, Y=1-y} where Z=0 is binary, and
     the inequality says E[V | Z=1] <= E[V | Z=0]: two proportions, compared with a pooled standard error.
     """
     counts = np.asarray(counts, dtype=np.float64)
-    arms = counts.sum(axis=(1, 2))
-    over = excess(law_of(counts))
+    arms = counts.sum(axis=(1, 2)) + (0.0 if lost is None else lost.sum(axis=1))
+    over = excess(counts / arms[:, None, None])
     found = []
     for t in (0, 1):
         for y in (0, 1):

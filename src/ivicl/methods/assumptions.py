@@ -73,6 +73,13 @@ ASSUMPTIONS = {
         "Outcomes beyond the range for people as they would have been under the other treatment.",
         clause="an outcome in its range",
     ),
+    "lost-at-random": Assumption(
+        "Lost like the others",
+        "Those whose outcome is missing, and who were left out, fare like the others with the same instrument and "
+        "treatment{given}, and leaving them out does not change who is treated in which arm.",
+        "People who drop out because they fare badly, or well; a follow-up that is better in one arm. With "
+        "missing_outcome='bounds' nothing is assumed about them.",
+    ),
     "equal-effects": Assumption(
         "Equal effects",
         "The treatment does the same to everybody{given}.",

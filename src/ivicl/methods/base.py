@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ivicl._shared.records import KeyedRecord, Record
 from ivicl.errors import InputError, IVICLError, MissingDependencyError, ModelFileError
+from ivicl.methods import lost
 from ivicl.methods.estimands import AVERAGE, estimand
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
@@ -32,6 +33,7 @@ NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for samp
 """The warning of every method whose interval is an estimate."""
 
 IntervalKind = Literal["credible", "confidence", "estimate"]
+LostOutcomes = Literal["free", "filled", "no"]
 Covers = Literal["set", "effect"]
 COVERS: tuple[Covers, ...] = ("set", "effect")
 """What an interval is meant to hold: the whole identified set, or the effect.
@@ -148,6 +150,9 @@ class Method:
     covers: tuple[Covers, ...] = ("set",)
     """What its interval can be asked to hold; the first is the default."""
     uses_covariates: bool = False
+    lost_outcomes: LostOutcomes = "no"
+    """What it does where lost outcomes may have been anything (`data.lost`): its function lets them be "free", or it is
+    asked twice with them "filled", and its ends are moved (`ivicl.methods.lost`); "no" refuses."""
     options: type = NoOptions
     """A frozen dataclass of its own keywords; its `__post_init__` refuses wrong values with an InputError."""
     extra: str | None = None
@@ -182,19 +187,22 @@ class Method:
 
     def bounds(self, data: IVData, request: Request) -> MethodBounds:
         """Its answer for one data set."""
-        return self._checked(self._call(self.load, data, request), data)
+        asked = self._as_asked(data)
+        return self._answer(data, [self._call(self.load, each, request) for each in asked])
 
     def bounds_of_many(self, data: Sequence[IVData], request: Request) -> list[MethodBounds | IVICLError]:
         """Its answers for many data sets; what cannot be answered is an error in its place."""
         if self.batched is not None:
             try:
-                found = list(self._call(self.batched, list(data), request))
+                asked = [self._as_asked(each) for each in data]
+                found = iter(self._call(self.batched, [each for group in asked for each in group], request))
+                grouped = [[next(found) for _ in group] for group in asked]
             except NO_STUDY_CAN_HELP:
                 raise
             except Exception:  # one by one, so that one that fails does not take the others with it
                 _log.debug("method %s failed on %d data sets together", self.name, len(data), exc_info=True)
             else:
-                return [self._or_error(self._checked, one, each) for one, each in zip(found, data, strict=True)]
+                return [self._or_error(self._answer, each, own) for each, own in zip(data, grouped, strict=True)]
         return [self._or_error(self.bounds, each, request) for each in data]
 
     def _or_error(self, function: Callable[..., MethodBounds], *arguments: Any) -> MethodBounds | IVICLError:
@@ -206,6 +214,20 @@ class Method:
             return error
         except Exception as error:
             return IVICLError(f"method '{self.name}' failed: {type(error).__name__}: {error}")
+
+    def _as_asked(self, data: IVData) -> list[IVData]:
+        """The data sets that its function is given: one, or both fills of the lost outcomes."""
+        if data.lost is None or self.lost_outcomes == "free":
+            return [data]
+        if self.lost_outcomes == "filled":
+            return [data.filled(), data.filled(up=True)]
+        raise InputError(
+            f"method '{self.name}' cannot leave lost outcomes free (missing_outcome='bounds'); drop them, or use "
+            "another method, such as 'ivicl' or 'balke-pearl'."
+        )
+
+    def _answer(self, data: IVData, found: Sequence[MethodBounds]) -> MethodBounds:
+        return self._checked(found[0] if len(found) == 1 else lost.joined(data, *found), data)
 
     def _checked(self, found: MethodBounds, data: IVData) -> MethodBounds:
         """Within the possible range and not crossed: rounding can do both by 1e-16, more is a fault of the method."""

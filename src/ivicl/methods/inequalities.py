@@ -12,10 +12,10 @@ from ivicl.identification.inequalities import Inequality, check_counts
 def check(data: IVData) -> list[Inequality]:
     """The four inequalities; for an outcome that is not binary, each at the threshold where its p-value is smallest."""
     if data.binary:
-        return check_counts(data.counts())
+        return check_counts(data.counts(), lost=data.lost_counts())
     worst: dict[tuple[int, int], Inequality] = {}
     for c in _test_thresholds(data):
-        for inequality in check_counts(data.threshold(c).counts(), float(c)):
+        for inequality in check_counts(data.threshold(c).counts(), float(c), data.lost_counts()):
             key = (inequality.t, inequality.y)
             if key not in worst or inequality.p_value < worst[key].p_value:
                 worst[key] = inequality

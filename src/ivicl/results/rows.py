@@ -28,6 +28,10 @@ COLUMNS: dict[str, type] = {
     "n": int,
     "n_rows": int,
     "n_dropped": int,
+    "n_lost": int,
+    "lost_if_z0": float,
+    "lost_if_z1": float,
+    "lost_outcomes": str,
     "covariates": str,
     "treated_if_z0": float,
     "treated_if_z1": float,
@@ -44,6 +48,7 @@ COLUMNS: dict[str, type] = {
 
 def row(result: BoundsResult) -> dict[str, Any]:
     """The result as one flat row of COLUMNS."""
+    losses = result.diagnostics.losses
     stage, posterior, parts, estimates = (
         result.diagnostics.first_stage,
         result.posterior,
@@ -70,6 +75,10 @@ def row(result: BoundsResult) -> dict[str, Any]:
         "n": result.n,
         "n_rows": result.n_rows,
         "n_dropped": result.n_dropped,
+        "n_lost": losses.total if losses else 0,
+        "lost_if_z0": losses.share_z0 if losses else 0.0,
+        "lost_if_z1": losses.share_z1 if losses else 0.0,
+        "lost_outcomes": ("free" if losses.free else "dropped") if losses else None,
         "covariates": ",".join(result.covariates),
         "treated_if_z0": stage.treated_if_z0,
         "treated_if_z1": stage.treated_if_z1,

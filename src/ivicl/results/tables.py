@@ -28,6 +28,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
         ("Method", result.method + (f" (model {result.model.name})" if result.model else "")),
         ("People", f"{result.n:,}" + (f" in {result.n_rows:,} rows" if result.n_rows != result.n else "")),
         ("Rows dropped", f"{result.n_dropped:,}"),
+        *lost_outcomes(result),
         ("Covariates", covariates(result)),
     ]
     stage, worst = result.diagnostics.first_stage, result.diagnostics.worst_inequality
@@ -61,6 +62,12 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     if cuts is not None:
         lines.append(("Thresholds", f"{cuts.problems}, {cuts.combine}; rounding slack {number(cuts.slack)}"))
     return lines
+
+
+def lost_outcomes(result: BoundsResult) -> list[tuple[str, str]]:
+    """The line on lost outcomes, if there are any."""
+    losses = result.diagnostics.losses
+    return [("Outcomes lost", losses.in_short())] if losses else []
 
 
 def covariates(result: BoundsResult) -> str:

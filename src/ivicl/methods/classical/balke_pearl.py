@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.errors import InputError
-from ivicl.identification.balke_pearl import sharp_ends
-from ivicl.identification.inequalities import level_excess, nearest_law
-from ivicl.identification.laws import count_thresholds, law_of
+from ivicl.identification.laws import law_of
+from ivicl.identification.losses import free_ends, nearest_cells
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
 from ivicl.methods.inequalities import check, warning_of
+from ivicl.methods.lost import count_tables
 
 
 def outcome_ends(data: IVData) -> tuple[float, float, int]:
     """Bounds of the average effect in outcome units, and the number of tables whose law had to be repaired.
 
-    For a bounded outcome each threshold is bounded sharply and the bounds are added up: valid, not always sharp.
+    For a bounded outcome each threshold is bounded sharply and the bounds are added up: valid, not always sharp. Lost
+    outcomes, if they are free, may have been anything.
     """
-    if data.binary:
-        counts, lengths = data.counts()[None], np.ones(1)
-    else:
-        counts, lengths = count_thresholds(data.z, data.t, data.y, data.w, data.outcome_range)
-    lower, upper = sharp_ends(nearest_law(counts))
-    repaired = int((level_excess(law_of(counts)).max(axis=1) > 1e-12).sum())
+    counts, lengths = count_tables(data)
+    cells = nearest_cells(counts)
+    lower, upper = free_ends(cells)
+    repaired = int((np.abs(cells - law_of(counts)).max(axis=(1, 2, 3)) > 1e-12).sum())
     return float(lengths @ lower), float(lengths @ upper), repaired
 
 
@@ -53,19 +52,20 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
             warnings.append("covariates were not used; within='covariates' bounds the effect inside each stratum.")
     else:
         strata = _strata(data)
-        parts = [(part.n, *(outcome_ends(part) if _both_arms(part) else (-span, span, 0))) for part in strata]
-        weight = np.array([part[0] for part in parts]) / data.n
+        parts = [(part.filled().n, *(outcome_ends(part) if _both_arms(part) else (-span, span, 0))) for part in strata]
+        everybody = data.filled().n
+        weight = np.array([part[0] for part in parts]) / everybody
         lower, upper = float(weight @ [part[1] for part in parts]), float(weight @ [part[2] for part in parts])
         repaired = sum(part[3] for part in parts)
-        empty = sum(part.n for part in strata if not _both_arms(part))
+        empty = sum(part.filled().n for part in strata if not _both_arms(part))
         details |= {"n_strata": len(strata), "n_in_one_armed_strata": empty}
         if empty:
             warnings.append(
-                f"{empty} of {data.n} people are in strata with an empty arm, and count with the whole range."
+                f"{empty} of {everybody} people are in strata with an empty arm, and count with the whole range."
             )
-        if len(strata) > data.n / 20:
+        if len(strata) > everybody / 20:
             warnings.append(
-                f"{len(strata)} strata for {data.n} people: bounds inside small strata are biased to be narrow."
+                f"{len(strata)} strata for {everybody} people: bounds inside small strata are biased to be narrow."
             )
     if repaired:
         violated = warning_of(check(data))
@@ -84,14 +84,19 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 
 
 def _strata(data: IVData) -> list[IVData]:
-    _, place = np.unique(data.x, axis=0, return_inverse=True)
+    """The people of each stratum; the lost, whose rows stand after the others, stay with theirs."""
+    _, place = np.unique(data.filled().x, axis=0, return_inverse=True)
     order = np.argsort(place.ravel(), kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1)
-    return [data.take(g) for g in groups]
+    seen = len(data.w)
+    parts = [(data.take(g[g < seen]), g[g >= seen] - seen) for g in groups]
+    if data.lost is None:
+        return [part for part, _ in parts]
+    return [replace(part, lost=data.lost.take(gone) if len(gone) else None) for part, gone in parts]
 
 
 def _both_arms(data: IVData) -> bool:
-    return bool((data.z == 0).any() and (data.z == 1).any())
+    return len(np.unique(data.filled().z)) == 2
 
 
 METHOD = Method(
@@ -103,6 +108,7 @@ METHOD = Method(
     '`within="covariates"` for strata',
     procedure="the closed-form bounds of Balke and Pearl (1997)",
     options=BalkePearlOptions,
+    lost_outcomes="free",
     rung=2,
     colour="#648fff",
 )

@@ -237,6 +237,7 @@ METHOD = Method(
     procedure="the exact posterior of the table of counts under a Dirichlet prior on the sixteen types of people",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
     covers=("set", "effect"),
+    lost_outcomes="filled",
     options=ExactOptions,
     colour="#1b1b1b",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -12,7 +13,37 @@ from ivicl.methods.base import Estimates, Method, MethodBounds, Request
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
-    """`method="late"`: Wald's ratio, with Anderson and Rubin's interval, which a weak instrument cannot fool."""
+    """`method="late"`: Wald's ratio, with Anderson and Rubin's interval, which a weak instrument cannot fool.
+
+    Where lost outcomes are free, from the lower end with all of them low in one arm and high in the other to the upper
+    end with them the other way round.
+    """
+    if data.lost is None:
+        return _wald(data, request)
+    first, second = (_wald(_filled_by_arm(data, high_arm), request) for high_arm in (0.0, 1.0))
+    estimates = None
+    if first.estimates is not None and second.estimates is not None:
+        low, high = sorted((first.estimates, second.estimates), key=lambda point: point.lower)
+        estimates = Estimates(low.lower, high.upper, low.se_lower, high.se_upper)
+    return replace(
+        first,
+        lower=min(first.lower, second.lower),
+        upper=max(first.upper, second.upper),
+        covers="set",
+        estimates=estimates,
+        warnings=tuple(dict.fromkeys((*first.warnings, *second.warnings))),
+    )
+
+
+def _filled_by_arm(data: IVData, high_arm: float) -> IVData:
+    """Everybody, with lost outcomes as high as possible in one arm and as low as possible in the other."""
+    assert data.lost is not None
+    everybody, (low, high) = data.filled(), data.outcome_range
+    y = np.concatenate([data.y, np.where(data.lost.z == high_arm, high, low)])
+    return replace(everybody, y=y)
+
+
+def _wald(data: IVData, request: Request) -> MethodBounds:
     means, shares = arm_means(data.z, data.t, data.y, data.w)
     span = data.outcome_range[1] - data.outcome_range[0]
     y_effect, t_effect = means[1].sum() - means[0].sum(), shares[1, 1] - shares[0, 1]
@@ -84,6 +115,7 @@ METHOD = Method(
     estimands=("LATE",),
     assumptions=("exchangeable", "exclusion", "no-interference", "no-defiers", "large-sample"),
     covers=("effect",),
+    lost_outcomes="free",
     rung=3,
     colour="#5c940d",
 )

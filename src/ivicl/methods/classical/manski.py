@@ -10,11 +10,13 @@ from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBound
 def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="manski"`: the natural bounds, which use no instrument; their width is the outcome's range."""
     low, high = data.outcome_range
-    treated, untreated = data.w * (data.t == 1), data.w * (data.t == 0)
-    share = treated.sum() / data.n
-    seen_1, seen_0 = treated @ data.y / data.n, untreated @ data.y / data.n
-    lower = seen_1 + (1 - share) * low - seen_0 - share * high
-    upper = seen_1 + (1 - share) * high - seen_0 - share * low
+    ends = []
+    for people in (data.filled(), data.filled(up=True)):  # the same people unless lost outcomes are free
+        treated, untreated = people.w * (people.t == 1), people.w * (people.t == 0)
+        share = treated.sum() / people.n
+        seen = treated @ people.y / people.n - untreated @ people.y / people.n
+        ends.append((seen + (1 - share) * low - share * high, seen + (1 - share) * high - share * low))
+    lower, upper = ends[0][0], ends[1][1]
     estimates = Estimates(float(lower), float(upper))
     return MethodBounds(estimates.lower, estimates.upper, estimates=estimates, warnings=(NO_SAMPLING_ERROR,))
 
@@ -22,13 +24,16 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 def bounds_iv(data: IVData, request: Request) -> MethodBounds:
     """`method="manski-iv"`: Y(0) and Y(1) are each mean independent of the instrument."""
     low, high = data.outcome_range
-    means, shares = arm_means(data.z, data.t, data.y, data.w)
+    down, up = data.filled(), data.filled(up=True)  # the same people unless lost outcomes are free
+    (means_down, shares), (means_up, _) = (arm_means(each.z, each.t, each.y, each.w) for each in (down, up))
     ends = []
     crossed = False
     for t in (0, 1):
         # Whoever did not take t could have had any outcome in the range; each arm bounds the same mean.
-        least = float((means[:, t] + (1 - shares[:, t]) * low).max())
-        most = float((means[:, t] + (1 - shares[:, t]) * high).min())
+        # Untreated outcomes that were lost are high in the fill that pulls the effect down.
+        least_means, most_means = (means_down, means_up) if t else (means_up, means_down)
+        least = float((least_means[:, t] + (1 - shares[:, t]) * low).max())
+        most = float((most_means[:, t] + (1 - shares[:, t]) * high).min())
         crossed |= least > most
         ends.append((least, most) if least <= most else ((least + most) / 2,) * 2)
     warnings = [NO_SAMPLING_ERROR]
@@ -57,6 +62,7 @@ METHODS = (
         summary="bounds from the outcome's range alone",
         procedure="Manski's (1990) bounds from the range of the outcome, without an instrument",
         assumptions=("no-interference", "bounded"),
+        lost_outcomes="free",
         rung=0,
         colour="#495057",
     ),
@@ -68,6 +74,7 @@ METHODS = (
         summary="bounds from the outcome's range and mean independence of the instrument",
         procedure="Manski's (1990) bounds under mean independence of the instrument",
         assumptions=("mean-independent", "exclusion", "no-interference", "bounded"),
+        lost_outcomes="free",
         rung=1,
         colour="#0b7285",
     ),

@@ -7,28 +7,32 @@ from dataclasses import replace
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import arm_means, law_of
+from ivicl.identification.losses import LOST, free_ends
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.lost import soft_table
 
 
 def raising(data: IVData) -> tuple[IVData, bool]:
     """The data with Z coded so that it raises T, and whether it had to be recoded."""
-    _, shares = arm_means(data.z, data.t, data.y, data.w)
+    everybody = data.filled()
+    _, shares = arm_means(everybody.z, everybody.t, everybody.y, everybody.w)
     if shares[1, 1] >= shares[0, 1]:
         return data, False
-    return replace(data, z=1.0 - data.z), True
+    lost = None if data.lost is None else replace(data.lost, z=1.0 - data.lost.z)
+    return replace(data, z=1.0 - data.z, lost=lost), True
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="no-defiers"`: bounds of the ATE; their width is the outcome's range times (1 - first stage)."""
     data, recoded = raising(data)
-    low, high = data.outcome_range
-    means, shares = arm_means(data.z, data.t, data.y, data.w)
-    itt = means[1].sum() - means[0].sum()
-    always, never = shares[0, 1], shares[1, 0]
-    # Compliers' effect is the intention-to-treat effect. Always-takers show Y(1) in arm 0, never-takers Y(0) in arm 1.
-    seen = itt + means[0, 1] - means[1, 0]
-    lower = seen - always * high + never * low
-    upper = seen - always * low + never * high
+    (lower, _), (_, upper), always, never = *map(_ends, (data.filled(), data.filled(up=True))), *_takers(data)
+    if data.lost is not None:
+        # The fill may need defiers where some other completion needs none; then the program knows better.
+        span = data.outcome_range[1] - data.outcome_range[0]
+        table = data.cells() if data.binary else soft_table(data)
+        least, most = (span * float(end) for end in free_ends(law_of(table), without_defiers=True))
+        if least <= most:
+            lower, upper = max(lower, least), min(upper, most)
     warnings = [NO_SAMPLING_ERROR]
     if recoded:
         warnings.append("the instrument lowers the treatment; nobody is assumed to be moved the other way.")
@@ -38,11 +42,27 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
             f"the sample contradicts the absence of defiers: some outcome would have a negative share of compliers "
             f"({-contradiction:.4f})."
         )
-    estimates = Estimates(float(lower), float(upper))
-    details = {"always_takers": float(always), "never_takers": float(never)}
+    estimates = Estimates(lower, upper)
+    details = {"always_takers": always, "never_takers": never}
     return MethodBounds(
         estimates.lower, estimates.upper, estimates=estimates, warnings=tuple(warnings), details=details
     )
+
+
+def _takers(data: IVData) -> tuple[float, float]:
+    """The shares of always-takers and of never-takers."""
+    everybody = data.filled()
+    _, shares = arm_means(everybody.z, everybody.t, everybody.y, everybody.w)
+    return float(shares[0, 1]), float(shares[1, 0])
+
+
+def _ends(data: IVData) -> tuple[float, float]:
+    low, high = data.outcome_range
+    means, shares = arm_means(data.z, data.t, data.y, data.w)
+    always, never = shares[0, 1], shares[1, 0]
+    # Compliers' effect is the intention-to-treat effect. Always-takers show Y(1) in arm 0, never-takers Y(0) in arm 1.
+    seen = means[1].sum() - means[0].sum() + means[0, 1] - means[1, 0]
+    return float(seen - always * high + never * low), float(seen - always * low + never * high)
 
 
 def _negative_complier_mass(data: IVData) -> float:
@@ -51,8 +71,11 @@ def _negative_complier_mass(data: IVData) -> float:
     For an outcome that is not binary, the question is put to Y at least its median.
     """
     binary = data if data.binary else data.threshold(float(weighted_quantile(data.y, data.w, 0.5)))
-    law = law_of(binary.counts())
-    return float(max((law[0, 1] - law[1, 1]).max(), (law[1, 0] - law[0, 0]).max()))
+    law = law_of(binary.cells())
+    seen, lost = law[..., :LOST], law[..., LOST]
+    more_treated = seen[0, 1] - seen[1, 1] - lost[1, 1]
+    more_untreated = seen[1, 0] - seen[0, 0] - lost[0, 0]
+    return float(max(more_treated.max(), more_untreated.max()))
 
 
 METHOD = Method(
@@ -63,5 +86,6 @@ METHOD = Method(
     summary="bounds of the ATE if nobody does the opposite of the assignment",
     procedure="the closed-form bounds of the average effect in the absence of defiers",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "no-defiers"),
+    lost_outcomes="free",
     colour="#e67700",
 )

@@ -13,8 +13,10 @@ from ivicl.identification.amounts import mean_ends
 from ivicl.identification.estimands import average_effect
 from ivicl.identification.inequalities import level_excess, nearest_law
 from ivicl.identification.laws import count_levels, law_of
+from ivicl.identification.losses import free_ends, nearest_cells
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
 from ivicl.methods.inequalities import check, warning_of
+from ivicl.methods.lost import count_tables, soft_table
 
 
 def level_counts(data: IVData, most_levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
@@ -51,6 +53,8 @@ class SharpOptions:
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="sharp"`: sharp bounds for an outcome on K levels."""
+    if data.lost is not None:
+        return _with_lost(data)
     counts, low_values, high_values, grouped = level_counts(data, request.own.levels)
     low, high = data.outcome_range
     span = high - low
@@ -76,6 +80,28 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     )
 
 
+def _with_lost(data: IVData) -> MethodBounds:
+    """The narrower of the bounds by thresholds and by the means: both hold wherever the lost outcomes are."""
+    span = data.outcome_range[1] - data.outcome_range[0]
+    tables, lengths = count_tables(data)
+    soft = soft_table(data)
+    by_means = [span * float(end) for end in free_ends(nearest_cells(soft))]
+    by_thresholds = [float(lengths @ end) for end in free_ends(nearest_cells(tables))]
+    lower, upper = max(by_means[0], by_thresholds[0]), min(by_means[1], by_thresholds[1])
+    warnings = [NO_SAMPLING_ERROR]
+    if not data.binary:
+        warnings.append(
+            "with lost outcomes method 'sharp' takes the narrower of the bounds by thresholds and by means: they hold, "
+            "but need not be sharp."
+        )
+    if data.covariates:
+        warnings.append("method 'sharp' does not use covariates.")
+    if lower > upper:  # only a repaired law can do it
+        lower = upper = (lower + upper) / 2
+    estimates = Estimates(lower, upper)
+    return MethodBounds(lower, upper, estimates=estimates, warnings=tuple(warnings))
+
+
 METHOD = Method(
     name="sharp",
     label="Sharp for levels",
@@ -84,5 +110,6 @@ METHOD = Method(
     summary="sharp bounds for outcomes on K levels",
     procedure="the sharp bounds for an outcome on finitely many levels, in closed form",
     options=SharpOptions,
+    lost_outcomes="free",
     colour="#087f5b",
 )

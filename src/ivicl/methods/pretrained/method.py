@@ -191,6 +191,7 @@ METHOD = Method(
     procedure="a pretrained in-context network that was trained on simulated instrumental-variable studies",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
     covers=("set", "effect"),
+    lost_outcomes="filled",
     uses_covariates=True,
     options=NetworkOptions,
     colour="#dc267f",

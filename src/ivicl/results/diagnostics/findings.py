@@ -9,6 +9,7 @@ from ivicl.data import IVData
 from ivicl.identification.inequalities import Inequality
 from ivicl.methods.inequalities import check
 from ivicl.results.diagnostics.covariates import balance, positivity
+from ivicl.results.diagnostics.losses import loss_finding, losses
 from ivicl.results.diagnostics.measurements import compliance, first_stage, outcome
 from ivicl.results.diagnostics.records import (
     GRADES,
@@ -20,6 +21,7 @@ from ivicl.results.diagnostics.records import (
     OutcomeRange,
     Positivity,
     Sample,
+    percent,
 )
 
 TRAINED_PEOPLE = (20, 100_000_000)
@@ -33,9 +35,10 @@ VIOLATED_P = 0.01
 
 def diagnose(data: IVData) -> Diagnostics:
     """Everything; `findings` has the grades, `grade` the worst of them."""
-    stage, who, inequalities = first_stage(data), compliance(data), tuple(check(data))
-    chances, differences = positivity(data), balance(data)
-    sample = Sample(data.n, data.report.n_rows, data.report.n_dropped, len(data.covariates))
+    everybody = data.filled()  # also those whose lost outcome may have been anything
+    stage, who, inequalities = first_stage(everybody), compliance(data), tuple(check(data))
+    chances, differences, lost = positivity(everybody), balance(everybody), losses(data)
+    sample = Sample(everybody.n, data.report.n_rows, data.report.n_dropped, len(data.covariates))
     outcomes = outcome(data)
     others = (
         _compliance_finding(who, stage),
@@ -43,17 +46,18 @@ def diagnose(data: IVData) -> Diagnostics:
         *_positivity_finding(chances),
         *_balance_finding(differences),
         _sample_finding(sample, stage),
+        *loss_finding(lost, data.outcome_range[1] - data.outcome_range[0]),
         _outcome_finding(outcomes, data.binary),
     )
     findings = (_first_stage_finding(stage, stopped=any(other.grade == "stop" for other in others)), *others)
     grade = max((finding.grade for finding in findings), key=GRADES.index)
-    return Diagnostics(stage, who, inequalities, chances, differences, sample, outcomes, findings, grade)
+    return Diagnostics(stage, who, inequalities, chances, differences, sample, outcomes, findings, grade, lost)
 
 
 def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:
     """A weak instrument costs width, not honesty; but nothing is called honest beside a finding of grade stop."""
     name = "first stage"
-    before, after = _percent(stage.treated_if_z0), _percent(stage.treated_if_z1)
+    before, after = percent(stage.treated_if_z0), percent(stage.treated_if_z1)
     moved = f"The instrument changes the share treated from {before} to {after}"
     if stage.f is None and stage.difference == 0:
         return Finding(name, "look", f"{moved}: not at all, so that it tells nothing about the treatment.")
@@ -153,7 +157,7 @@ def _outcome_finding(found: OutcomeRange, binary: bool) -> Finding:
     if binary:
         if found.mean in (0.0, 1.0):
             return Finding("outcome", "look", f"The outcome is {found.mean:.0f} for everybody.")
-        return Finding("outcome", "ok", f"The outcome is binary, with {_percent(found.mean)} ones.")
+        return Finding("outcome", "ok", f"The outcome is binary, with {percent(found.mean)} ones.")
     central_low, central_high = found.central_98_percent
     share = (central_high - central_low) / (high - low)
     what = (
@@ -165,7 +169,3 @@ def _outcome_finding(found: OutcomeRange, binary: bool) -> Finding:
         remedy = "If less is possible, give outcome_range, or bound the effect on a capped outcome."
         return Finding("outcome", "look", sentence, remedy)
     return Finding("outcome", "ok", f"{what}.")
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

@@ -36,7 +36,7 @@ def first_stage(data: IVData) -> FirstStage:
 
 def compliance(data: IVData) -> Compliance:
     """People by [z][t], and who did not do as the instrument said."""
-    people = count_arms(data.z, data.t, data.w)
+    people = count_arms(data.z, data.t, data.w) + data.lost_counts()
     treated = people[:, 1] > 0
     untreated = people[:, 0] > 0
     if not (treated[0] or untreated[1]) or not (treated[1] or untreated[0]):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ivicl._shared.records import KeyedRecord
+from ivicl.data.lost import LostPeople
 from ivicl.identification.inequalities import Inequality
 
 Grade = Literal["ok", "look", "stop"]
@@ -83,6 +84,36 @@ class OutcomeRange(KeyedRecord):
 
 
 @dataclass(frozen=True)
+class Losses(KeyedRecord):
+    """People whose outcome is missing, and nothing else."""
+
+    people: LostPeople
+    """By [z][t]."""
+    share_z0: float
+    """Of the people with Z = 0."""
+    share_z1: float
+    p_arms: float
+    """Of the test that the share is the same in both arms of the instrument."""
+    p_treatment: float
+    """Of the test that, in each arm, it is the same among treated and untreated."""
+    free: bool
+    """Their outcomes may have been anything in the range; else they were left out, as if they were like the others."""
+    lower_move: float
+    """By how much the estimated lower end falls when the lost outcomes may have been anything, in outcome units."""
+    upper_move: float
+    """By how much the upper end rises."""
+
+    @property
+    def total(self) -> int:
+        return sum(map(sum, self.people))
+
+    def in_short(self) -> str:
+        shares = f"{percent(self.share_z0)} with Z = 0, {percent(self.share_z1)} with Z = 1"
+        what = "each may have been anything in the range" if self.free else "left out, as if they were like the others"
+        return f"{self.total:,} ({shares}): {what}"
+
+
+@dataclass(frozen=True)
 class Finding(KeyedRecord):
     """One thing to know about the design, in a sentence for a trialist."""
 
@@ -113,6 +144,8 @@ class Diagnostics(KeyedRecord):
     findings: tuple[Finding, ...]
     grade: Grade
     """The worst grade of the findings."""
+    losses: Losses | None = None
+    """Outcomes lost of people whose instrument and treatment are known; None where there are none."""
 
     @property
     def worth_reading(self) -> tuple[Finding, ...]:
@@ -127,3 +160,7 @@ class Diagnostics(KeyedRecord):
     @property
     def worst_inequality(self) -> Inequality:
         return min(self.inequalities, key=lambda i: i.p_value)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -8,7 +8,7 @@ from ivicl._shared.numbers import rounded, rounded_interval
 from ivicl.methods.assumptions import ASSUMPTIONS, denials, in_reading_order, own_sentences, uses_instrument
 from ivicl.methods.estimands import estimand
 from ivicl.methods.outcomes import COMBINATIONS
-from ivicl.results.tables import covariates
+from ivicl.results.tables import covariates, lost_outcomes
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
@@ -72,6 +72,7 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     stage = result.diagnostics.first_stage
     rows.append(("Arms", f"{stage.n_z0:,} with Z = 0, {stage.n_z1:,} with Z = 1"))
     rows.append(("Rows dropped", f"{result.n_dropped:,}"))
+    rows += lost_outcomes(result)
     rows.append(("Covariates", covariates(result)))
     return rows
 
@@ -111,6 +112,13 @@ def methods_paragraph(result: BoundsResult) -> str:
     text += f"The method is {result.procedure or result.label} (ivicl {result.version}, '{result.method}'{model}); "
     text += f"covariates were {', '.join(result.covariates)}. " if result.adjusted else "no covariates were used. "
     text += f"{_kind(result)} "
+    losses = result.diagnostics.losses
+    if losses is not None:
+        rule = "could have any value in the range" if losses.free else "were left out"
+        text += (
+            f"Outcomes were missing for {losses.total:,} people ({100 * losses.share_z0:.1f} % with the instrument at "
+            f"0, {100 * losses.share_z1:.1f} % with it at 1); they {rule}. "
+        )
     cuts = result.thresholds
     if cuts is not None:
         text += (

@@ -1,0 +1,35 @@
+"""People whose outcome is lost although instrument and treatment are known: counted always, and kept where asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ivicl.data.encoding import Coding, Column
+
+LostPeople = tuple[tuple[int, int], tuple[int, int]]
+"""People by [z][t]."""
+NOBODY: LostPeople = ((0, 0), (0, 0))
+
+
+def lost_rows(z: Column, t: Column, y: Column, x: list[Column], weights: np.ndarray, missing: str) -> np.ndarray:
+    """(N,) the rows that would be used if their outcome were known."""
+    lost: np.ndarray = (weights > 0) & ~z.missing & ~t.missing & y.missing
+    for column in x if missing == "drop" else []:
+        lost = lost & ~column.missing
+    return lost
+
+
+def count_lost(z: Column, t: Column, codings: dict[str, Coding], weights: np.ndarray, lost: np.ndarray) -> LostPeople:
+    """People by [z][t] among the lost rows; who has a value that nobody with an outcome has is not among them."""
+    found = np.zeros((2, 2))
+    for a, b in np.ndindex(2, 2):
+        here = lost & _is(z, codings["instrument"], a) & _is(t, codings["treatment"], b)
+        found[a, b] = weights[here].sum()
+    (n00, n01), (n10, n11) = np.round(found).astype(int).tolist()
+    return (n00, n01), (n10, n11)
+
+
+def _is(column: Column, coding: Coding, value: int) -> np.ndarray:
+    wanted = coding.one if value else coding.zero
+    same: np.ndarray = np.zeros(len(column), dtype=bool) if wanted is None else column.values == wanted
+    return same

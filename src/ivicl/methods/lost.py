@@ -1,0 +1,144 @@
+"""Lost outcomes for methods that know nothing of them: fill, ask, and move the ends outward.
+
+The method is given everybody twice: once with the lost outcomes that pull the effect down, for the lower end, and once
+with those that pull it up. That alone can be too narrow (`ivicl.identification.losses`), so each end moves outward by
+what the program with the lost outcomes free says beyond the fill, at the estimated law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ivicl.errors import InputError
+from ivicl.identification.balke_pearl import sharp_ends
+from ivicl.identification.inequalities import nearest_law
+from ivicl.identification.laws import arm_means, count_arms, count_thresholds, soft_law
+from ivicl.identification.losses import LOST, filled_laws, free_ends, nearest_cells
+from ivicl.posterior import BinnedPosterior, IdentifiedSet
+
+if TYPE_CHECKING:
+    from ivicl.data import IVData
+    from ivicl.methods.base import Estimates, MethodBounds
+
+NO_PRIOR_FOR_THE_LOST = (
+    "an interval for the effect would need a prior for the lost outcomes; with missing_outcome='bounds' ask for the "
+    "set (covers='set'{combine})."
+)
+MOST_ROWS = 20_000
+"""Rows at which the law is estimated; more would change the average by nothing that is shown."""
+
+
+def count_tables(data: IVData) -> tuple[np.ndarray, np.ndarray]:
+    """(M, 2, 2, 3) people by [z][t][0, 1, lost], one table a threshold, and the length of outcome of each."""
+    if data.binary:
+        return data.cells()[None], np.ones(1)
+    counts, lengths = count_thresholds(data.z, data.t, data.y, data.w, data.outcome_range)
+    lost = np.broadcast_to(data.lost_counts(), (len(counts), 2, 2))[..., None]
+    return np.concatenate([counts, lost], axis=-1), lengths
+
+
+def soft_table(data: IVData) -> np.ndarray:
+    """(2, 2, 3) the same of the soft law: each person counts as 1 by the share of the range that their outcome is."""
+    means, shares = arm_means(data.z, data.t, data.y01, data.w)
+    arms = count_arms(data.z, data.t, data.w).sum(axis=1)[:, None, None]
+    return np.concatenate([soft_law(means, shares) * arms, data.lost_counts()[..., None]], axis=-1)
+
+
+def joined(data: IVData, down: MethodBounds, up: MethodBounds) -> MethodBounds:
+    """One answer from those for the two fills: the lower end of the first, the upper end of the second, moved."""
+    if down.covers == "effect":
+        raise InputError(NO_PRIOR_FOR_THE_LOST.format(combine="" if data.binary else ", combine='comonotone'"))
+    lower_gap, upper_gap = beyond_the_fill(data)
+    identified = None
+    if down.identified_set is not None and up.identified_set is not None:
+        identified = IdentifiedSet(
+            _moved(down.identified_set.lower, -lower_gap), _moved(up.identified_set.upper, upper_gap)
+        )
+    estimates = None
+    if down.estimates is not None and up.estimates is not None:
+        estimates = _joined_estimates(down.estimates, up.estimates, lower_gap, upper_gap)
+    extra = {"lost_outcomes": {"moved_lower": lower_gap, "moved_upper": upper_gap}}
+    return replace(
+        down,
+        lower=down.lower - lower_gap,
+        upper=up.upper + upper_gap,
+        posterior=None,
+        identified_set=identified,
+        estimates=estimates,
+        warnings=tuple(dict.fromkeys((*down.warnings, *up.warnings))),
+        details=down.details | extra,
+    )
+
+
+def _joined_estimates(down: Estimates, up: Estimates, lower_gap: float, upper_gap: float) -> Estimates:
+    return replace(down, lower=down.lower - lower_gap, upper=up.upper + upper_gap, se_upper=up.se_upper)
+
+
+def _moved(end: BinnedPosterior, by: float) -> BinnedPosterior:
+    """The posterior of an end after a move, on the same edges: what would leave them stays at the last."""
+    if by == 0:
+        return end
+    cumulated = end.cdf(end.edges - by)
+    cumulated[0], cumulated[-1] = 0.0, 1.0
+    return BinnedPosterior(end.edges, np.maximum(np.diff(cumulated), 0.0))
+
+
+def beyond_the_fill(data: IVData) -> tuple[float, float]:
+    """By how much the program lies outside the fill, at the lower and at the upper end, in outcome units.
+
+    At the sample's law without covariates and, where there are some, on average over the law at each x; by thresholds
+    and by the means, for the method may use either. The largest counts: too wide by a little is better than too narrow.
+    """
+    span = data.outcome_range[1] - data.outcome_range[0]
+    tables, lengths = count_tables(data)
+    found = [lengths @ np.stack(_gaps(nearest_cells(tables), tables), axis=-1)]
+    if not data.binary:
+        soft = soft_table(data)
+        found.append(span * np.array(_gaps(nearest_cells(soft), soft)))
+    if data.covariates:
+        laws, people = laws_by_row(data)
+        found.append(span * (people @ np.stack(_gaps(nearest_cells(laws), laws), axis=-1)) / people.sum())
+    lower, upper = np.max(found, axis=0)
+    return float(lower), float(upper)
+
+
+def _gaps(cells: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Fill minus program at the lower end, program minus fill at the upper one: never below zero."""
+    lower, upper = free_ends(cells)
+    down, up = filled_laws(counts)
+    return (
+        np.maximum(sharp_ends(nearest_law(down))[0] - lower, 0.0),
+        np.maximum(upper - sharp_ends(nearest_law(up))[1], 0.0),
+    )
+
+
+def laws_by_row(data: IVData) -> tuple[np.ndarray, np.ndarray]:
+    """(N, 2, 2, 3) the soft cells given each row's covariates, by ridge regression in each arm; and the rows' people.
+
+    Each entry is scaled by the people of its arm, so that it reads as a table of counts.
+    """
+    assert data.lost is not None
+    low = data.outcome_range[0]
+    whole = replace(data.lost, y=np.full(len(data.lost.w), low))
+    x, z, t, w = (np.concatenate([getattr(data, k), getattr(whole, k)]) for k in ("x", "z", "t", "w"))
+    y = np.concatenate([data.y01, np.zeros(len(whole.w))])
+    seen = np.concatenate([np.ones(len(data.w)), np.zeros(len(whole.w))])
+    kinds = np.stack([seen * (1 - y), seen * y, 1 - seen], axis=-1)
+    target = (np.stack([1 - t, t], axis=-1)[:, :, None] * kinds[:, None, :]).reshape(len(w), -1)
+    centre = w @ x / w.sum()
+    spread = np.sqrt(w @ (x - centre) ** 2 / w.sum())
+    features = np.column_stack([np.ones(len(w)), (x - centre) / np.where(spread > 0, spread, 1.0)])
+    rows = np.linspace(0, len(w) - 1, min(len(w), MOST_ROWS)).astype(np.int64)
+    laws = np.empty((len(rows), 2, 6))
+    for arm in (0, 1):
+        here = z == arm
+        weighted = features[here] * w[here, None]
+        penalty = np.full(features.shape[1], float(features.shape[1]))
+        penalty[0] = 0.0
+        slopes = np.linalg.solve(weighted.T @ features[here] + np.diag(penalty), weighted.T @ target[here])
+        fitted = np.clip(features[rows] @ slopes, 0.0, None)
+        laws[:, arm] = fitted / fitted.sum(axis=1, keepdims=True) * w[here].sum()
+    return laws.reshape(-1, 2, 2, LOST + 1), w[rows]
