@@ -21,6 +21,7 @@ from ivicl.errors import IVICLError
 
 # Each module has register(app). Heavy imports stay inside its command functions: `ivicl counts` must start at once.
 MODULES = ("fit", "compare", "sensitivity", "batch", "methods", "bench", "convert", "prior", "train", "model", "speed")
+MODULES += ("page",)
 
 # What typer raises for a wrong call; older versions take it from click, newer ones from a copy of their own.
 WrongCall = cast("type[Exception]", typer.BadParameter.__base__)

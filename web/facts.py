@@ -1,0 +1,78 @@
+"""What the page takes from the package instead of writing it again: words, formulas, limits, counts. Prints JSON.
+
+Run by the page's build (`npm run build`), with the Python that has ivicl installed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+
+from ivicl import datasets
+from ivicl.data.rules import rules
+from ivicl.identification import balke_pearl
+from ivicl.methods.assumptions import ASSUMPTIONS
+from ivicl.methods.base import NO_SAMPLING_ERROR, Request
+from ivicl.methods.estimands import ESTIMANDS
+from ivicl.methods.outcomes import COMBINATIONS
+from ivicl.methods.pretrained import large, method
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.registry import shipped
+from ivicl.results import saved
+from ivicl.results.diagnostics import findings
+from ivicl.version import __version__
+
+
+def facts() -> dict[str, object]:
+    model, request = Model.shipped(), Request()
+    return {
+        "version": __version__,
+        "stamp": saved.stamped({}),
+        "model": {"name": model.name, "sha256": model.sha256, "schema": model.metadata["schema"]},
+        "limits": {
+            "max_features": model.metadata["network"]["max_features"],
+            "max_count": model.metadata["network"]["max_count"],
+            "least_people": method.LEAST_PEOPLE,
+            "max_rows": large.MAX_ROWS,
+            "max_rows_per_threshold": large.MAX_ROWS_PER_THRESHOLD,
+            "trained_people": findings.TRAINED_PEOPLE,
+            "trained_covariates": findings.TRAINED_COVARIATES,
+            "weak_f": findings.WEAK_F,
+            "violated_p": findings.VIOLATED_P,
+        },
+        "defaults": {"alpha": request.alpha, "combine": request.combine, "n_thresholds": request.n_thresholds},
+        "no_sampling_error": NO_SAMPLING_ERROR,
+        "assumptions": {key: dataclasses.asdict(value) for key, value in ASSUMPTIONS.items()},
+        "estimands": {
+            name: {field: getattr(value, field) for field in ("title", "short", "meaning", "question", "among", "units")}
+            for name, value in ESTIMANDS.items()
+        },
+        "methods": {
+            name: {
+                "name": name,
+                "label": value.label,
+                "procedure": value.procedure,
+                "interval": value.interval,
+                "assumptions": value.assumptions,
+                "estimand": value.estimands[0],
+                "covers": value.covers[0],
+                "rung": value.rung,
+            }
+            for name, value in shipped().items()
+            if value.extra is None
+        },
+        "combinations": COMBINATIONS,
+        "balke_pearl": {
+            "lower_constants": balke_pearl.LOWER_CONSTANTS.tolist(),
+            "lower_table": balke_pearl.LOWER_TABLE.reshape(8, 8).tolist(),
+            "upper_constants": balke_pearl.UPPER_CONSTANTS.tolist(),
+            "upper_table": balke_pearl.UPPER_TABLE.reshape(8, 8).tolist(),
+        },
+        "counts": datasets.COUNTS,
+        "rules": rules(),
+    }
+
+
+if __name__ == "__main__":
+    json.dump(facts(), sys.stdout)

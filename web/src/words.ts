@@ -1,0 +1,142 @@
+// The sentences of a result, as the package's report has them (ivicl/results/report/words.py).
+import { headline } from "./diagnostics";
+import { ASSUMPTIONS, COMBINATIONS, ESTIMANDS, fill, FACTS } from "./facts";
+import { levelOf, partsOf, type Result } from "./result";
+import { capitalised, commas, g, percent, rounded, roundedInterval, show } from "./text";
+
+function estimand(result: Result) {
+  return ESTIMANDS[result.estimand]!;
+}
+
+export function unitOf(result: Result): string {
+  return estimand(result).units[result.binary ? 0 : 1]!;
+}
+
+function nameOf(result: Result, role: string): string {
+  const coding = result.codings[role];
+  return coding ? `the ${role} '${coding.column}'` : `the ${role}`;
+}
+
+export function title(result: Result): string {
+  const { treatment, outcome } = result.codings;
+  return treatment && outcome ? `Bounds on the effect of ${treatment.column} on ${outcome.column}` : "Bounds on an average effect";
+}
+
+export function questionSentence(result: Result): string {
+  const names = { treatment: nameOf(result, "treatment"), outcome: nameOf(result, "outcome") };
+  const question = fill(estimand(result).question, names);
+  const instrument = nameOf(result, "instrument");
+  if (result.diagnostics.compliance.kind === "perfect") return `${question} Everybody did as ${instrument} says.`;
+  return (
+    `${question} People did not all do as ${instrument} says, and those who did may differ from those who did not. So the treated ` +
+    "and the untreated cannot simply be compared, and the data alone leave a range of answers."
+  );
+}
+
+export function answerSentence(result: Result): string {
+  const before = headline(result.diagnostics);
+  const answer = answerAlone(result);
+  return before ? `${before} What the method says all the same: ${answer}` : answer;
+}
+
+/** The two ends, and where no effect lies. */
+export function answerAlone(result: Result): string {
+  const width = result.upper - result.lower;
+  const { short, among } = estimand(result);
+  const lead = `The ${short} lies between ${rounded(result.lower, width)} and ${rounded(result.upper, width)} (${unitOf(result)}; ${levelOf(result)}).`;
+  return lead + placeOfZero(result, among);
+}
+
+function placeOfZero(result: Result, among: string): string {
+  if (result.lower <= 0 && result.upper >= 0) {
+    return " An effect of 0 lies inside the interval: these data and assumptions do not settle its sign.";
+  }
+  const above = result.lower > 0;
+  return ` An effect of 0 lies ${above ? "below" : "above"} the interval: the treatment ${above ? "raises" : "lowers"} the outcome ${among}.`;
+}
+
+export function widthSentence(result: Result): string {
+  const { width, notIdentified, notEnoughData } = partsOf(result);
+  const share = Math.round(100 * (width > 0 ? notIdentified / width : 1));
+  return (
+    `Of the width ${rounded(width, width)} of the interval that covers the identified set, ${rounded(notIdentified, width)} (${share} %) ` +
+    `is not identified, whatever the number of people, and ${rounded(notEnoughData, width)} (${100 - share} %) is not enough data.`
+  );
+}
+
+export function peopleOf(result: Result): string {
+  return commas(result.n) + (result.n !== result.n_rows ? ` in ${commas(result.n_rows)} rows` : "");
+}
+
+export function dataRows(result: Result): [string, string][] {
+  const rows: [string, string][] = [];
+  for (const role of ["instrument", "treatment", "outcome"]) {
+    const coding = result.codings[role];
+    if (!coding) continue;
+    const values = coding.one === null ? "" : `: ${show(coding.one)} is 1, ${coding.zero === null ? "None" : show(coding.zero)} is 0`;
+    rows.push([capitalised(role), coding.column + values]);
+  }
+  if (!result.binary) rows.push(["Outcome's range", `${g(result.outcome_range[0])} to ${g(result.outcome_range[1])}`]);
+  const stage = result.diagnostics.first_stage;
+  rows.push(["People", peopleOf(result)]);
+  rows.push(["Arms", `${commas(stage.n_z0)} with Z = 0, ${commas(stage.n_z1)} with Z = 1`]);
+  rows.push(["Rows dropped", commas(result.n_dropped)]);
+  rows.push(["Covariates", result.covariates.join(", ") || "none"]);
+  return rows;
+}
+
+/** (name, what is assumed, how it could fail). */
+export function assumptionRows(result: Result): [string, string, string][] {
+  const [low, high] = result.outcome_range;
+  const given = result.adjusted ? " given the covariates" : "";
+  const rows = Object.entries(ASSUMPTIONS)
+    .filter(([key]) => result.assumptions.includes(key))
+    .map(([key, known]): [string, string, string] => {
+      const failure = key === "bounded" && result.binary ? "It holds by definition: the outcome is binary." : known.failure;
+      return [known.title, fill(known.meaning, { given, low: g(low), high: g(high) }), failure];
+    });
+  const denied = denials(result).join("; ");
+  return denied ? [...rows, ["Not assumed", `${capitalised(denied)}.`, "Nothing rests on it."]] : rows;
+}
+
+function denials(result: Result): string[] {
+  const held = new Set(result.assumptions.flatMap((key) => [key, ...(ASSUMPTIONS[key]?.implies ?? [])]));
+  return Object.entries(ASSUMPTIONS)
+    .filter(([key, known]) => known.denial && !held.has(key))
+    .map(([, known]) => known.denial);
+}
+
+/** For the methods section of a paper. */
+export function methodsParagraph(result: Result): string {
+  const stage = result.diagnostics.first_stage;
+  const alpha = result.alpha;
+  let text = `We bounded ${estimand(result).meaning} with ${nameOf(result, "instrument")} as an instrumental variable for ${nameOf(result, "treatment")}`;
+  text += ` (N = ${commas(result.n)}; treated ${percent(stage.treated_if_z1)} with the instrument at 1, ${percent(stage.treated_if_z0)} with it at 0). `;
+  text += `The method is ${result.procedure} (ivicl ${result.version}, '${result.method}', model ${result.model.name}, sha256 ${result.model.sha256.slice(0, 12)}); `;
+  text += result.adjusted ? `covariates were ${result.covariates.join(", ")}. ` : "no covariates were used. ";
+  text += `The interval ${roundedInterval(result.lower, result.upper)} is a ${g(100 * (1 - alpha))} % credible interval for the identified set: `;
+  text += `from the ${g(50 * alpha)} % quantile of its lower end to the ${g(100 - 50 * alpha)} % quantile of its upper end, by their posterior distributions. `;
+  const cuts = result.thresholds;
+  if (cuts) {
+    const [low, high] = result.outcome_range;
+    text += `The outcome, between ${g(low)} and ${g(high)}, was turned into ${cuts.problems} binary problems (combination '${cuts.combine}'). ${COMBINATIONS[cuts.combine]} `;
+    if (cuts.slack) text += `Rounding moves the effect by at most ${rounded(cuts.slack, result.upper - result.lower)}. `;
+  }
+  const titles = Object.entries(ASSUMPTIONS)
+    .filter(([key]) => result.assumptions.includes(key))
+    .map(([, known]) => known.title.toLowerCase());
+  text += `Assumptions: ${titles.join(", ")}. `;
+  const denied = denials(result);
+  if (denied.length) {
+    const [last, ...most] = [denied[denied.length - 1]!, ...denied.slice(0, -1)];
+    text += `It was not assumed ${most.join(", ")}${most.length ? " or " : ""}${last}.`;
+  }
+  return `${text} ${headline(result.diagnostics)}`.trim();
+}
+
+export function citation(result: Result): string {
+  return (
+    `ivicl, version ${FACTS.version}: bounds on average treatment effects from instrumental-variable data. ` +
+    `Model ${result.model.name}, sha256 ${result.model.sha256}.`
+  );
+}

@@ -1,0 +1,35 @@
+// Screenshots of the page, to look at: node tests/look.mjs FOLDER
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { launch, open, serve } from "./browser.mjs";
+
+const out = process.argv[2] ?? "look";
+mkdirSync(out, { recursive: true });
+const server = await serve();
+const context = await launch();
+const { page, log } = await open(context, server.url);
+const shot = (name) => page.screenshot({ path: join(out, `${name}.png`), fullPage: true });
+try {
+  await page.waitForSelector("#answer", { timeout: 60000 });
+  await shot("counts");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await shot("counts-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 390, height: 800 });
+  await shot("counts-phone");
+  await page.setViewportSize({ width: 1280, height: 900 });
+  for (const example of ["encouragement", "earnings"]) {
+    await page.click(`button[data-example=${example}]`);
+    await page.waitForSelector("#answer, .refusal", { timeout: 60000 });
+    await page.waitForFunction(() => document.querySelector("#working").hidden);
+    await shot(example);
+  }
+  await page.selectOption("#role-treatment", "age").catch(() => {});
+  await page.click("#run");
+  await page.waitForSelector(".refusal", { timeout: 60000 });
+  await shot("error");
+} finally {
+  console.log(log.complaints.join("\n"));
+  await context.close();
+  server.close();
+}
