@@ -20,8 +20,20 @@ from ivicl.cli.old_flags import Commands
 from ivicl.errors import IVICLError
 
 # Each module has register(app). Heavy imports stay inside its command functions: `ivicl counts` must start at once.
-MODULES = ("fit", "compare", "sensitivity", "batch", "methods", "bench", "convert", "prior", "train", "model", "speed")
-MODULES += ("page",)
+MODULES = (
+    "fit",
+    "compare",
+    "sensitivity",
+    "page",
+    "batch",
+    "methods",
+    "bench",
+    "convert",
+    "prior",
+    "train",
+    "model",
+    "speed",
+)
 
 # What typer raises for a wrong call; older versions take it from click, newer ones from a copy of their own.
 WrongCall = cast("type[Exception]", typer.BadParameter.__base__)

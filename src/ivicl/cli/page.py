@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +24,13 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".css": "text/css",
+    ".wasm": "application/wasm",
+}
 NOT_BUILT = (
     "the page is not in this installation; build it from the repository with Node.js: "
     "cd web && npm ci && npm run build, or give the folder of a built page with --page."
@@ -32,14 +40,8 @@ NOT_BUILT = (
 class _Files(SimpleHTTPRequestHandler):
     """The files of the page, with their types and headers."""
 
-    extensions_map: ClassVar[dict[str, str]] = {
-        ".html": "text/html; charset=utf-8",
-        ".js": "text/javascript",
-        ".mjs": "text/javascript",
-        ".css": "text/css",
-        ".wasm": "application/wasm",
-        "": "application/octet-stream",
-    }
+    def guess_type(self, path: str | os.PathLike[str]) -> str:
+        return TYPES.get(Path(path).suffix, "application/octet-stream")
 
     def end_headers(self) -> None:
         for name, value in HEADERS.items():
