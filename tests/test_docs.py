@@ -24,6 +24,7 @@ OWN += (
     "command-line",
     "compare",
     "sensitivity",
+    "plan",
     "method",
     "real-data",
     "api",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
     from ivicl.posterior import BinnedPosterior
     from ivicl.results.comparison import Comparison
+    from ivicl.results.plan import plan
     from ivicl.results.result import BoundsResult
     from ivicl.scale.compare import compare
 
@@ -31,6 +32,7 @@ _LAZY = {
     "IVBounds": "ivicl.estimator",
     "IVData": "ivicl.data",
     "compare": "ivicl.scale.compare",
+    "plan": "ivicl.results.plan",
     "rct_to_iv": "ivicl.benchmarks.rct_to_iv",
 }
 
@@ -46,6 +48,7 @@ __all__ = [
     "__version__",
     "compare",
     "datasets",
+    "plan",
     "rct_to_iv",
 ]
 

@@ -25,6 +25,7 @@ MODULES = (
     "compare",
     "sensitivity",
     "page",
+    "plan",
     "batch",
     "methods",
     "bench",

@@ -92,7 +92,7 @@ def roles(
         instrument=instrument,
         covariates=names(covariates),
         weights=weights,
-        outcome_range=_range(outcome_range),
+        outcome_range=value_range(outcome_range),
         missing=missing,
         missing_outcome=missing_outcome,
         ones=dict(name_and_value(text, "--one") for text in one or []),
@@ -126,7 +126,8 @@ def exit_if_strict(strict: bool, stopped: bool) -> None:
         raise typer.Exit(3)
 
 
-def _range(text: str | None) -> tuple[float, float] | None:
+def value_range(text: str | None) -> tuple[float, float] | None:
+    """LOW,HIGH as two numbers."""
     if text is None:
         return None
     parts = text.split(",")

@@ -1,0 +1,305 @@
+"""`plan`: what a study could say, before it is run; over one design or a grid of them."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ivicl._shared.numbers import rounded, rounded_interval
+from ivicl._shared.records import Record
+from ivicl.errors import InputError
+from ivicl.methods.planning import Design, Expectation, expect
+from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.version import __version__
+
+if TYPE_CHECKING:
+    from ivicl.results.pictures import Picture
+
+Number = float | int
+Numbers = Number | Sequence[Number]
+Pair = tuple[Number, Number]
+
+MOST_DESIGNS = 10_000
+MOST_SENTENCES = 6
+
+
+@dataclass(frozen=True)
+class Planned(Record):
+    """One design and what it can be expected to say."""
+
+    design: Design
+    expected: Expectation
+
+    def row(self) -> dict[str, Any]:
+        """Its line of the table, flat."""
+        design = self.design
+        shown = design.to_dict()
+        del shown["outcome_range"]
+        shown |= {"design_effect": design.design_effect, "effective_n": design.effective_n}
+        return shown | self.expected.to_dict()
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Record):
+    """Expected bounds over designs: a table, a picture and sentences.
+
+    Examples:
+        >>> from ivicl import plan
+        >>> study = plan(n=[400, 4000], takeup=0.8, rates=(0.3, 0.6))
+        >>> [round(row["not_identified"], 3) for row in study.rows()]
+        [0.2, 0.2]
+    """
+
+    studies: tuple[Planned, ...]
+    alpha: float
+    binary: bool
+    """The outcome is yes or no."""
+    version: str = __version__
+
+    def __len__(self) -> int:
+        return len(self.studies)
+
+    def __repr__(self) -> str:
+        return f"Plan({len(self)} design{'s' if len(self) > 1 else ''}, alpha = {self.alpha:g})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One a design."""
+        return [study.row() | {"alpha": self.alpha} for study in self.studies]
+
+    def to_frame(self) -> Any:
+        """One row a design, as a polars frame; the columns stand in docs/plan.md."""
+        import polars as pl
+
+        optional = {"sd_untreated": pl.Float64, "sd_treated": pl.Float64, "clusters": pl.Int64, "enough_n": pl.Int64}
+        return pl.DataFrame(self.rows(), schema_overrides=optional, infer_schema_length=None)
+
+    def to_json(self, indent: int | None = None) -> str:
+        content = {"alpha": self.alpha, "designs": self.rows(), "sentences": self.sentences, "version": self.version}
+        return json.dumps(content, indent=indent, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        return "\n\n".join([markdown_table(*self._table()), *self.sentences])
+
+    def to_latex(self) -> str:
+        return latex_table(*self._table())
+
+    def summary(self) -> str:
+        """The table, then what it means."""
+        rule = "=" * WIDTH
+        text = [rule, "What a study could say".center(WIDTH).rstrip(), rule]
+        headings, cells = self._table()
+        lines = [headings, *cells]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
+        text += ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        text.append("-" * WIDTH)
+        for sentence in self.sentences:
+            text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        return "\n".join([*text, rule, f"ivicl {self.version}"])
+
+    def plot(self) -> Picture:
+        """Width and chance to exclude zero, against people or the first thing that varies."""
+        from ivicl.results.pictures.plan import plan as picture
+
+        return picture(self)
+
+    @property
+    def varying(self) -> list[str]:
+        """Names of what differs between the designs."""
+        names = [name for name in self.studies[0].design.to_dict() if name != "outcome_range"]
+        return [name for name in names if len({getattr(study.design, name) for study in self.studies}) > 1]
+
+    @property
+    def sentences(self) -> list[str]:
+        """For readers: one for each family of designs that differ in people alone, of its largest study."""
+        families: dict[tuple[Any, ...], Planned] = {}
+        for study in self.studies:
+            kept = families.get(key := study_but_for_people(study))
+            if kept is None or study.design.n > kept.design.n:
+                families[key] = study
+        said = [self._sentence(study) for study in list(families.values())[:MOST_SENTENCES]]
+        if len(families) > MOST_SENTENCES:
+            said.append(f"The same can be read from the table for {len(families) - MOST_SENTENCES} further designs.")
+        return said
+
+    def _sentence(self, study: Planned) -> str:
+        design, found = study.design, study.expected
+        percent = f"{100 * (1 - self.alpha):g} %"
+        said = (
+            f"{described(design, self.binary)}: the {percent} interval can be expected to be "
+            f"{rounded_interval(found.lower, found.upper)}. Of its width {rounded(found.width, found.width)}, "
+            f"{rounded(found.not_identified, found.width)} is not identified, whatever the number of people, and "
+            f"{rounded(found.not_enough_data, found.width)} is not enough data. "
+        )
+        if found.set_lower <= 0 <= found.set_upper:
+            held = rounded_interval(found.set_lower, found.set_upper)
+            said += (
+                f"No number of people would tell the sign: with endless data the bounds are {held}, which hold zero. "
+            )
+        else:
+            said += f"It excludes zero in {100 * found.excludes_zero:.0f} % of such studies. "
+        if found.enough_n is None:
+            return said + "Nothing but the number of people limits the width."
+        same = "" if design.clusters is None else ", in clusters of this size"
+        return said + (
+            f"More people will not help beyond n = {found.enough_n:,}{same}: from there on they would take less than a "
+            "tenth off the width."
+        )
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        names = self.varying or ["n"]
+        headings = [*names, "endless data", "expected interval", "width", "not identified"]
+        headings += ["not enough data", "excludes 0", "enough n"]
+        return headings, [self._cells(study, names) for study in self.studies]
+
+    def _cells(self, study: Planned, names: list[str]) -> list[str]:
+        found, width = study.expected, study.expected.width
+        values = [getattr(study.design, name) for name in names]
+        cells = ["" if v is None else f"{v:,}" if isinstance(v, int) else f"{v:g}" for v in values]
+        cells += [rounded_interval(found.set_lower, found.set_upper), rounded_interval(found.lower, found.upper)]
+        cells += [rounded(v, width) for v in (width, found.not_identified, found.not_enough_data)]
+        return [
+            *cells,
+            f"{100 * found.excludes_zero:.0f} %",
+            "none" if found.enough_n is None else f"{found.enough_n:,}",
+        ]
+
+
+def study_but_for_people(study: Planned) -> tuple[Any, ...]:
+    """What tells the families apart."""
+    return tuple(value for name, value in vars(study.design).items() if name != "n")
+
+
+def described(design: Design, binary: bool) -> str:
+    """The design in words."""
+    what = "rates" if binary else "means"
+    rates = [f"{100 * v:g} %" if binary else f"{v:g}" for v in (design.untreated, design.treated)]
+    groups = ""
+    if design.clusters is not None:
+        groups = f" in {design.clusters:,} clusters (intraclass correlation {design.icc:g})"
+    return (
+        f"{design.n:,} people{groups}, of whom {100 * design.takeup:g} % take the treatment if encouraged and "
+        f"{100 * design.takeup_control:g} % if not, with {what} {rates[0]} without and {rates[1]} with it"
+    )
+
+
+def plan(
+    *,
+    n: Numbers,
+    takeup: Numbers,
+    takeup_control: Numbers = 0.0,
+    rates: Pair | Sequence[Pair] | None = None,
+    means: Pair | Sequence[Pair] | None = None,
+    sd: Number | Pair | None = None,
+    outcome_range: Pair | None = None,
+    clusters: Numbers | None = None,
+    icc: Numbers | None = None,
+    share: Numbers = 0.5,
+    alpha: float = 0.05,
+    random_state: int = 0,
+) -> Plan:
+    """What a study could say of the average effect, before it is run. Lists make a grid of designs.
+
+    Args:
+        n: people in both arms together.
+        takeup: share of people who take the treatment if encouraged (Z=1).
+        takeup_control: share who take it if not (Z=0).
+        rates: of a yes/no outcome, without and with the treatment; several pairs make a grid.
+        means: of an outcome that is an amount, instead of `rates`; needs `sd` and `outcome_range`.
+        sd: standard deviation of the amount, or a pair, without and with the treatment.
+        outcome_range: smallest and largest possible amount.
+        clusters: how many groups of people are encouraged together; needs `icc`.
+        icc: intraclass correlation within them.
+        share: of people who are encouraged.
+        alpha: the interval has credibility 1 - alpha.
+        random_state: seed of the simulated studies.
+
+    The rates, or means, hold for everybody, whether he complies or not.
+
+    Examples:
+        >>> study = plan(n=2000, takeup=0.7, rates=(0.3, 0.6))
+        >>> study
+        Plan(1 design, alpha = 0.05)
+        >>> round(study.rows()[0]["not_identified"], 3)
+        0.3
+    """
+    if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
+        raise InputError(f"alpha must lie between 0 and 1, but is {alpha!r}.")
+    if (rates is None) == (means is None):
+        raise InputError("give rates=(without, with) of a yes/no outcome, or means=(without, with) of an amount.")
+    binary = rates is not None
+    if binary and (sd is not None or outcome_range is not None):
+        raise InputError(
+            "sd and outcome_range are for means of an amount; the rate of a yes/no outcome says its spread."
+        )
+    if not binary and (sd is None or outcome_range is None):
+        raise InputError("means of an amount need sd, its spread, and outcome_range, the least and largest possible.")
+    if (clusters is None) != (icc is None):
+        raise InputError("clusters and icc, the intraclass correlation within them, are given together.")
+    limits = (0.0, 1.0) if binary else _pair(outcome_range, "outcome_range")
+    spreads = (None, None) if binary else _pair(sd if isinstance(sd, Iterable) else (sd, sd), "sd")
+    pairs = _pairs(rates if binary else means, "rates" if binary else "means")
+    grid = product(
+        _numbers(n, "n"),
+        [None] if clusters is None else _numbers(clusters, "clusters"),
+        [0.0] if icc is None else _numbers(icc, "icc"),
+        _numbers(takeup, "takeup"),
+        _numbers(takeup_control, "takeup_control"),
+        _numbers(share, "share"),
+        pairs,
+    )
+    designs = [
+        Design(
+            n=_whole(people),
+            takeup=took,
+            takeup_control=took_anyway,
+            untreated=untreated,
+            treated=treated,
+            sd_untreated=spreads[0],
+            sd_treated=spreads[1],
+            share=part,
+            clusters=None if groups is None else _whole(groups),
+            icc=together,
+            outcome_range=limits,
+        )
+        for people, groups, together, took, took_anyway, part, (untreated, treated) in grid
+    ]
+    if len(designs) > MOST_DESIGNS:
+        raise InputError(f"the lists make {len(designs):,} designs; at most {MOST_DESIGNS:,} are computed at once.")
+    found = expect(designs, float(alpha), np.random.default_rng(random_state))
+    return Plan(tuple(Planned(d, e) for d, e in zip(designs, found, strict=True)), float(alpha), binary)
+
+
+def _numbers(given: Any, name: str) -> list[float]:
+    values = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not values:
+        raise InputError(f"{name} is an empty list.")
+    for value in values:
+        if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value):
+            raise InputError(f"{name} must be a number, or a list of numbers, but has {value!r}.")
+    return [float(value) for value in values]
+
+
+def _pair(given: Any, name: str) -> tuple[float, float]:
+    values = _numbers(given, name)
+    if len(values) != 2:
+        raise InputError(f"{name} must be a pair of numbers, but has {len(values)}.")
+    return values[0], values[1]
+
+
+def _pairs(given: Any, name: str) -> list[tuple[float, float]]:
+    nested = isinstance(given, Iterable) and any(isinstance(each, Iterable) for each in given)
+    return [_pair(each, name) for each in given] if nested else [_pair(given, name)]
+
+
+def _whole(value: float) -> int:
+    """A whole number as one; another is told by the design."""
+    return int(value) if value == int(value) else value  # type: ignore[return-value]
