@@ -117,7 +117,7 @@ def test_bayes_bp_settles_on_the_classical_bound_as_people_grow():
 
 
 def test_bayes_is_too_narrow_beside_the_exact_posterior():
-    from ivicl.methods.classical.exact import exact_posterior
+    from ivicl.methods.classical.exact_sampler import exact_posterior
 
     found = IVBounds(method="bayes", **QUICK).fit_counts(CHOLESTYRAMINE)
     low, high = exact_posterior(CHOLESTYRAMINE, n_draws=20_000, tolerance=0.01).interval(0.01)

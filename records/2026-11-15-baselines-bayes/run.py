@@ -26,7 +26,7 @@ from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.strata import EFFECT as STRATUM_EFFECT
 from ivicl.identification.strata import LAW, PAIRS
-from ivicl.methods.classical.exact import exact_posterior
+from ivicl.methods.classical.exact_sampler import exact_posterior
 
 HERE = Path(__file__).parent
 TABLES = {

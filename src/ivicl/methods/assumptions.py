@@ -97,8 +97,8 @@ ASSUMPTIONS = {
     ),
     "prior": Assumption(
         "Prior",
-        "Before the data, the sixteen types of people (how they act, how they fare) are exchangeable and usually few "
-        "of them are common.",
+        "Before the data, the types of people (how they act, how they fare) are exchangeable and usually few of them "
+        "are common.",
         "Between the ends of the identified set the data are silent: there the shape of the posterior, its median and "
         "the probability of a positive effect come from the prior, however many people there are.",
         clause="a prior on the types of people",

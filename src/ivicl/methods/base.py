@@ -22,6 +22,7 @@ from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 if TYPE_CHECKING:
     from ivicl.data import IVData
+    from ivicl.methods.joint_draws import MeanDraws
     from ivicl.methods.outcomes import Thresholds
 
 _log = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ class Request:
     """1 - alpha is the credibility or confidence of the interval."""
     estimand: str | None = None
     """What is asked for, one of the method's `estimands`; None leaves it to the method."""
+    assume: tuple[str, ...] = ()
+    """What the user grants beyond the method's own assumptions: keys of its `may_assume`."""
     combine: str = "comonotone"
     """How the binary problems of a bounded outcome are combined."""
     covers: Covers | None = None
@@ -107,6 +110,8 @@ class MethodBounds:
     model: ModelInfo | None = None
     adjusted: bool | None = None
     """The covariates were used; None means as the method does when there are some."""
+    draws: MeanDraws | None = None
+    """Joint posterior draws of what every estimand is made of, for methods that have them."""
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     """Extras that JSON can hold, for the curious: nothing in the package reads them."""
@@ -147,6 +152,8 @@ class Method:
     """What it can answer, as in `ivicl.methods.estimands`; the first is what it answers unless asked."""
     assumptions: tuple[str, ...] = ("exchangeable", "exclusion", "no-interference", "bounded")
     """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences where none of them says it."""
+    may_assume: tuple[str, ...] = ()
+    """Keys of what a user may grant it in addition, by `IVBounds(assume=...)`."""
     covers: tuple[Covers, ...] = ("set",)
     """What its interval can be asked to hold; the first is the default."""
     uses_covariates: bool = False

@@ -56,7 +56,7 @@ def draw_tables() -> np.ndarray:
 
 def make(path: Path) -> None:
     """Sample the exact posteriors of `draw_tables` and write them."""
-    from ivicl.methods.classical.exact import exact_posteriors
+    from ivicl.methods.classical.exact_sampler import exact_posteriors
 
     counts = draw_tables()
     found = exact_posteriors(counts, rng=np.random.default_rng(SEED), n_draws=150_000, progress=True)

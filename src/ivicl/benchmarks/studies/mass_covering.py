@@ -23,7 +23,7 @@ from ivicl.estimator import IVBounds
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.laws import law_of as law_of_counts
 from ivicl.identification.strata import GAMMA, N_STRATA, effect_of, law_of
-from ivicl.methods.classical.exact import exact_posteriors
+from ivicl.methods.classical.exact_sampler import exact_posteriors
 from ivicl.posterior import BinnedPosterior
 
 ALPHA = 0.01

@@ -27,7 +27,7 @@ def line_move(
     shrinking_shapes: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """New cells (P, C) and (M, C) after one move by some d: growing + d, shrinking - d.
+    """New cells (P, C) and (M, C) after one move by some d: growing + d, shrinking - d; shapes (P, C) and (M, C).
 
     Each cell x has prior density x^(shape - 1). Cells are rebuilt from their distance to the nearer end, never by
     subtraction, so that a cell of 1e-200 keeps all its digits.
@@ -43,14 +43,15 @@ def line_move(
     rise = np.diff(heights, axis=0)
     run = np.diff(knots, axis=0)
     slope = rise / np.maximum(run, 1e-12)
-    left_slope = growing_shapes[growing.argmin(axis=0)]
-    right_slope = shrinking_shapes[shrinking.argmin(axis=0)]
+    columns = np.arange(growing.shape[1])
+    left_slope = growing_shapes[growing.argmin(axis=0), columns]
+    right_slope = shrinking_shapes[shrinking.argmin(axis=0), columns]
     masses = np.empty((len(knots) + 1, knots.shape[1]))
     base = np.exp(heights)
     masses[0] = base[0] / left_slope
     masses[-1] = base[-1] / right_slope
-    # integral of exp(linear): stable for a slope near zero
-    masses[1:-1] = base[:-1] * run * _expm1_ratio(rise)
+    # integral of exp(linear), from its higher end: stable for a slope near zero, and nothing overflows
+    masses[1:-1] = np.maximum(base[:-1], base[1:]) * run * _expm1_ratio(-np.abs(rise))
 
     cumulated = np.cumsum(masses, axis=0)
     target = rng.random(knots.shape[1]) * cumulated[-1]
@@ -62,7 +63,6 @@ def line_move(
     def log_proposal(odds: np.ndarray) -> np.ndarray:
         place = (knots < odds).sum(axis=0)
         anchor = np.clip(place - 1, 0, len(knots) - 1)
-        columns = np.arange(len(odds))
         inner = slope[np.minimum(anchor, len(slope) - 1), columns]
         chosen = np.where(place == 0, left_slope, np.where(place == len(knots), -right_slope, inner))
         log_height: np.ndarray = heights[anchor, columns] + chosen * (odds - knots[anchor, columns])

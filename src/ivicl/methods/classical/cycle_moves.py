@@ -1,0 +1,108 @@
+"""Moves of the exact posterior's chains along cycles of the strata graph: the law stays, the cells change.
+
+Shapes: C chains, M cells (edges), V observed cells (nodes), P places on each side of a cycle.
+
+With small concentrations the mass of the posterior sits in the corners of the set of cells with a given law, where
+all cells are nearly empty but those of a spanning tree. A corner's neighbours are reached by letting one of the other
+cells grow, along the one cycle that it closes with the tree. So each chain takes the spanning tree of its largest
+cells, one of the cells outside it at random, and a draw along their cycle (`line_move`). That a cycle is closed by one
+cell is a property that the state after the move must have too: then the way back is as likely to be tried as the way
+there was, and the move is fair. A move to a state without it is refused.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ivicl.methods.classical.line_move import line_move
+from ivicl.methods.classical.strata_graph import StrataGraph
+
+
+class Tree(NamedTuple):
+    """A spanning tree of each chain, rooted at the first node."""
+
+    parent: np.ndarray
+    """(V, C)"""
+    edge: np.ndarray
+    """(V, C) the cell between a node and its parent."""
+    depth: np.ndarray
+    """(V, C)"""
+    outside: np.ndarray
+    """(M, C) the cells that are not in the tree."""
+
+
+class Cycle(NamedTuple):
+    """One cycle of each chain, as cells; -1 fills up."""
+
+    grow: np.ndarray
+    """(P, C)"""
+    shrink: np.ndarray
+    """(P, C)"""
+
+
+def largest_tree(graph: StrataGraph, cells: np.ndarray) -> Tree:
+    """The spanning tree whose cells (M, C) are largest, node by node (Prim's algorithm, all chains at once)."""
+    nodes, chains = len(graph.incidence), np.arange(cells.shape[1])
+    parent, edge, depth = (np.zeros((nodes, len(chains)), dtype=np.int64) for _ in range(3))
+    inside = np.zeros((nodes, len(chains)), dtype=bool)
+    outside = np.ones(cells.shape, dtype=bool)
+    # (C, M), so that one chain's cells lie side by side: which of them lead out of the tree so far
+    size, touches = np.ascontiguousarray(cells.T), graph.incidence > 0
+    leads = np.zeros(size.shape, dtype=bool)
+    new = np.zeros(len(chains), dtype=np.int64)
+    for _ in range(nodes - 1):
+        inside[new, chains] = True
+        leads ^= touches[new]
+        cell = (size * leads).argmax(axis=1)
+        first, second = graph.shown[:, cell]
+        new = np.where(inside[first, chains], second, first)
+        old = first + second - new
+        parent[new, chains], edge[new, chains], depth[new, chains] = old, cell, depth[old, chains] + 1
+        outside[cell, chains] = False
+    return Tree(parent, edge, depth, outside)
+
+
+def closed_by(graph: StrataGraph, tree: Tree, cell: np.ndarray) -> Cycle:
+    """The cycles that these cells (C,), none of them in its tree, close with it; they are the first that grow."""
+    places, chains = 2 * graph.levels, np.arange(len(cell))
+    sides = np.full((2, places + 1, len(cell)), -1)  # grow, shrink; the last place is for what is not wanted
+    sides[0, 0] = cell
+    filled = np.stack([np.ones_like(cell), np.zeros_like(cell)])
+    ends, steps = graph.shown[:, cell].copy(), np.zeros((2, len(cell)), dtype=np.int64)
+    while True:
+        apart = ends[0] != ends[1]
+        if not apart.any():
+            return Cycle(sides[0, :places], sides[1, :places])
+        which = (tree.depth[ends[1], chains] > tree.depth[ends[0], chains]).astype(np.int64)
+        node = ends[which, chains]
+        side = 1 - steps[which, chains] % 2  # next to the cell that grows is one that shrinks, and so on
+        place = np.where(apart, filled[side, chains], places)
+        sides[side, place, chains] = tree.edge[node, chains]
+        filled[side, chains] += apart
+        steps[which, chains] += apart
+        ends[which, chains] = np.where(apart, tree.parent[node, chains], node)
+
+
+def move_along_cycles(
+    graph: StrataGraph, cells: np.ndarray, shapes: np.ndarray, tree: Tree, rng: np.random.Generator
+) -> tuple[np.ndarray, Tree]:
+    """One move of every chain: cells (M, C) afterwards, and their trees. `shapes` (M,) of the Dirichlet prior."""
+    chains = np.arange(cells.shape[1])
+    free = len(cells) - len(graph.incidence) + 1
+    if free == 0:
+        return cells, tree
+    wanted = rng.integers(1, free + 1, size=len(chains))
+    cycle = closed_by(graph, tree, (tree.outside.cumsum(axis=0) == wanted).argmax(axis=0))
+    # An empty place is a cell larger than any, with a flat prior: it never binds.
+    old = [np.where(side >= 0, cells[side, chains], 2.0) for side in cycle]
+    new = line_move(*old, *(np.where(side >= 0, shapes[side], 1.0) for side in cycle), rng)
+    proposed = np.vstack([cells, np.zeros((1, len(chains)))])  # -1, an empty place, is the row that is dropped
+    for side, values in zip(cycle, new, strict=True):
+        proposed[side, chains] = values
+    proposed = proposed[:-1]
+    after = largest_tree(graph, proposed)
+    unused = sum(((side >= 0) & after.outside[side, chains]).sum(axis=0) for side in cycle)
+    kept = unused == 1
+    return np.where(kept, proposed, cells), Tree(*(np.where(kept, a, b) for a, b in zip(after, tree, strict=True)))
