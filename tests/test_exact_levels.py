@@ -202,7 +202,6 @@ def test_the_method_may_be_told_that_nobody_defies():
 def test_calibrated_on_its_prior(levels, no_defiers):
     """Simulation-based: in tables drawn from the prior the truth's place in its posterior is uniform."""
     values, rng, tables, number = np.linspace(0, 1, levels), np.random.default_rng(8), [], 320
-    graph = strata_graph(levels, not no_defiers)
     cells = prior_cells(levels, not no_defiers, number, rng)
     chains = StrataChains(np.ones((number, 2, 2, levels)), 0.4 / levels**2, rng, values, not no_defiers)
     chains.cells, chains.reversed = cells, rng.random(number) < 0.5 * no_defiers

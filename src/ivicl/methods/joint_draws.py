@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ivicl.identification import estimands
 from ivicl.identification.amounts import MeanEnds, mean_ends
+from ivicl.identification.estimands import Ends, average_effect, effect_on_treated, effect_on_untreated, risk_ratio
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class MeanDraws:
         """What `of` knows."""
         return (*self._ends(), "ITT", *(() if self.late is None else ("LATE",)))
 
-    def of(self, estimand: str) -> estimands.Ends:
+    def of(self, estimand: str) -> Ends:
         """Draws of the lower and the upper end of one of `estimands`, in units of the range.
 
         ITT and LATE are points, so that both are the same; RR is for an outcome whose range starts at 0.
@@ -55,16 +55,16 @@ class MeanDraws:
         point = points.get(estimand)
         return (point, point) if point is not None else self._ends()[estimand]()
 
-    def _ends(self) -> dict[str, Callable[[], estimands.Ends]]:
+    def _ends(self) -> dict[str, Callable[[], Ends]]:
         ends = self.ends
         some, rest = np.maximum(self.treated, 1e-300), np.minimum(self.treated, 1 - 1e-16)
         return {
-            "ATE": lambda: estimands.average_effect(ends),
+            "ATE": lambda: average_effect(ends),
             "EY1": lambda: (ends.treated_lower, ends.treated_upper),
             "EY0": lambda: (ends.untreated_lower, ends.untreated_upper),
-            "ATT": lambda: _clipped(estimands.effect_on_treated(ends, self.mean, some)),
-            "ATU": lambda: _clipped(estimands.effect_on_untreated(ends, self.mean, rest)),
-            "RR": lambda: estimands.risk_ratio(ends),
+            "ATT": lambda: _clipped(effect_on_treated(ends, self.mean, some)),
+            "ATU": lambda: _clipped(effect_on_untreated(ends, self.mean, rest)),
+            "RR": lambda: risk_ratio(ends),
         }
 
     def interval(self, estimand: str, alpha: float) -> tuple[float, float]:
@@ -89,9 +89,8 @@ def draws_at(
     soft = soft_laws(laws, values)
     ends = mean_ends(laws, values) if sharp else mean_ends(soft, np.array([0.0, 1.0]))
     outcome, taken = soft[..., 1].sum(axis=-1), soft[:, :, 1].sum(axis=-1)  # (D, 2) by arm
-    parts = [getattr(ends, field.name) for field in fields(MeanEnds)]
-    means = [(1 - share) * by_arm[:, 0] + share * by_arm[:, 1] for by_arm in (outcome, taken)]
-    return MeanDraws(*parts, *means, outcome[:, 1] - outcome[:, 0], late)
+    mean, treated = ((1 - share) * by_arm[:, 0] + share * by_arm[:, 1] for by_arm in (outcome, taken))
+    return MeanDraws(**vars(ends), mean=mean, treated=treated, moved=outcome[:, 1] - outcome[:, 0], late=late)
 
 
 def joined(parts: Sequence[MeanDraws]) -> MeanDraws:
@@ -100,6 +99,6 @@ def joined(parts: Sequence[MeanDraws]) -> MeanDraws:
     return MeanDraws(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def _clipped(ends: estimands.Ends) -> estimands.Ends:
+def _clipped(ends: Ends) -> Ends:
     """Ratios of tiny numbers can leave what is possible by rounding."""
     return np.clip(ends[0], -1.0, 1.0), np.clip(ends[1], -1.0, 1.0)

@@ -96,8 +96,9 @@ def move_along_cycles(
     wanted = rng.integers(1, free + 1, size=len(chains))
     cycle = closed_by(graph, tree, (tree.outside.cumsum(axis=0) == wanted).argmax(axis=0))
     # An empty place is a cell larger than any, with a flat prior: it never binds.
-    old = [np.where(side >= 0, cells[side, chains], 2.0) for side in cycle]
-    new = line_move(*old, *(np.where(side >= 0, shapes[side], 1.0) for side in cycle), rng)
+    grow, shrink = (np.where(side >= 0, cells[side, chains], 2.0) for side in cycle)
+    grow_shapes, shrink_shapes = (np.where(side >= 0, shapes[side], 1.0) for side in cycle)
+    new = line_move(grow, shrink, grow_shapes, shrink_shapes, rng)
     proposed = np.vstack([cells, np.zeros((1, len(chains)))])  # -1, an empty place, is the row that is dropped
     for side, values in zip(cycle, new, strict=True):
         proposed[side, chains] = values

@@ -1,4 +1,4 @@
-"""Posteriors of tables of counts by the chains of `strata_chains`: of the effect, of the identified set's ends, of more.
+"""Posteriors of tables of counts by the chains of `strata_chains`: of the effect, of the identified set's ends.
 
 B tables, K outcome levels, all chains of some tables advancing as one numpy batch.
 """

@@ -42,7 +42,7 @@ class StrataChains:
         values: np.ndarray | None = None,
         defiers: bool = True,
     ) -> None:
-        """`counts` (C, 2, 2, K) indexed [z][t][level], whole numbers; `values` (K,) of the levels, 0 and 1 if not given.
+        """`counts` (C, 2, 2, K) indexed [z][t][level], whole numbers; `values` (K,) of the levels, by default 0 and 1.
 
         `gamma` is the concentration of each of the 4 K^2 strata.
         """
