@@ -31,6 +31,7 @@ OWN += (
     "training",
     "columns",
     "results",
+    "try-it",
 )
 
 

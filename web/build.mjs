@@ -34,4 +34,10 @@ cpSync(join(here, "../src/ivicl/weights", model.name), join(out, model.name));
 const size = (path) => (statSync(path).isDirectory() ? readdirSync(path).reduce((total, name) => total + size(join(path, name)), 0) : statSync(path).size);
 const total = size(out);
 if (total > MOST_BYTES) throw new Error(`the page has ${total} bytes, more than ${MOST_BYTES}`);
+if (process.argv.includes("--package")) {
+  // For a release: the page goes into the wheel without the model, which is there already.
+  const inside = join(here, "../src/ivicl/page");
+  rmSync(inside, { recursive: true, force: true });
+  cpSync(out, inside, { recursive: true, filter: (path) => !path.endsWith(model.name) });
+}
 console.log(`built dist/: ${(total / 1e6).toFixed(1)} MB`);

@@ -23,6 +23,8 @@ from ivicl.results import saved
 from ivicl.results.diagnostics import findings
 from ivicl.version import __version__
 
+ESTIMAND_WORDS = ("title", "short", "meaning", "question", "among", "units")
+
 
 def facts() -> dict[str, object]:
     model, request = Model.shipped(), Request()
@@ -45,7 +47,9 @@ def facts() -> dict[str, object]:
         "no_sampling_error": NO_SAMPLING_ERROR,
         "assumptions": {key: dataclasses.asdict(value) for key, value in ASSUMPTIONS.items()},
         "estimands": {
-            name: {field: getattr(value, field) for field in ("title", "short", "meaning", "question", "among", "units")}
+            name: {
+                field: getattr(value, field) for field in ("title", "short", "meaning", "question", "among", "units")
+            }
             for name, value in ESTIMANDS.items()
         },
         "methods": {

@@ -15,7 +15,11 @@ def encouragement(rng: np.random.Generator, n: int = 900) -> list[Row]:
     """Smokers invited to a course: text, numbers and missing values; who attends would have quit more often anyway."""
     rows: list[Row] = []
     for _ in range(n):
-        age, sex, region = int(rng.integers(18, 75)), rng.choice(["woman", "man"]), rng.choice(["north", "south", "east"])
+        age, sex, region = (
+            int(rng.integers(18, 75)),
+            rng.choice(["woman", "man"]),
+            rng.choice(["north", "south", "east"]),
+        )
         cigarettes, keen = int(rng.poisson(14)), rng.normal()
         invited = rng.random() < 0.5
         attended = keen + 0.9 * invited + 0.012 * (age - 45) > (1.1 if invited else 2.2)
@@ -41,8 +45,9 @@ def earnings(rng: np.random.Generator, n: int = 1200) -> list[Row]:
 
 
 def main() -> None:
-    for name, rows in (("encouragement", encouragement(np.random.default_rng(1))), ("earnings", earnings(np.random.default_rng(2)))):
-        with (HERE / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+    for seed, make in enumerate((encouragement, earnings), 1):
+        rows = make(np.random.default_rng(seed))
+        with (HERE / f"{make.__name__}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

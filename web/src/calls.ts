@@ -37,6 +37,8 @@ export function shellCall(asked: Asked): string {
   const level = asked.alpha === FACTS.defaults.alpha ? [] : ["--alpha", g(asked.alpha)];
   if (asked.kind === "counts") return `${["ivicl", "counts", ...asked.counts.map(String), ...level].join(" ")}\n`;
   const { roles } = asked;
+  const comma = roles.covariates.find((name) => name.includes(","));
+  if (comma !== undefined) return `# A comma separates names on the command line, and '${comma}' has one: use Python, or rename it.\n`;
   const words = [
     "ivicl", "fit", asked.name,
     "-y", roles.outcome,

@@ -14,6 +14,9 @@ import typer
 
 from ivicl.errors import InputError
 
+SHIPPED = "ivicl.onnx"
+"""The name under which the page asks for the model."""
+
 HEADERS = {
     # With these two the browser gives the page threads.
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -38,7 +41,13 @@ NOT_BUILT = (
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """The files of the page, with their types and headers."""
+    """The files of the page, with their types and headers; the model file is the package's own."""
+
+    def translate_path(self, path: str) -> str:
+        found = super().translate_path(path)
+        if Path(found).name == SHIPPED and not Path(found).exists():
+            return str(resources.files("ivicl") / "weights" / SHIPPED)
+        return found
 
     def guess_type(self, path: str | os.PathLike[str]) -> str:
         return TYPES.get(Path(path).suffix, "application/octet-stream")
@@ -53,9 +62,9 @@ class _Files(SimpleHTTPRequestHandler):
 
 
 def page_folder(given: Path | None) -> Path:
-    """Where the built page is: as given, in the package (a release), or in the repository beside it."""
+    """Where the built page is: as given, in the repository beside the package, or in the package (a release)."""
     package = Path(str(resources.files("ivicl")))
-    candidates = [given] if given is not None else [package / "page", package.parent.parent / "web" / "dist"]
+    candidates = [given] if given is not None else [package.parent.parent / "web" / "dist", package / "page"]
     for folder in candidates:
         if (folder / "index.html").is_file():
             return folder
