@@ -152,10 +152,19 @@ def vectors() -> list[dict[str, Any]]:
     return asked
 
 
+def _rounded(value: Any) -> Any:
+    """Twelve digits, so that the file does not change with the order of a sum."""
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
 def read() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(PATH.read_text(encoding="utf-8"))
     return found
 
 
 if __name__ == "__main__":
-    PATH.write_text(json.dumps(vectors(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PATH.write_text(json.dumps(_rounded(vectors()), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

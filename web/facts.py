@@ -12,6 +12,7 @@ import sys
 from ivicl import datasets
 from ivicl.data.rules import rules
 from ivicl.identification import balke_pearl
+from ivicl.identification import losses as lost_terms
 from ivicl.methods.assumptions import ASSUMPTIONS
 from ivicl.methods.base import NO_SAMPLING_ERROR, Request
 from ivicl.methods.estimands import ESTIMANDS
@@ -20,7 +21,7 @@ from ivicl.methods.pretrained import large, method
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.registry import shipped
 from ivicl.results import saved
-from ivicl.results.diagnostics import findings
+from ivicl.results.diagnostics import findings, losses
 from ivicl.version import __version__
 
 ESTIMAND_WORDS = ("title", "short", "meaning", "question", "among", "units")
@@ -42,6 +43,9 @@ def facts() -> dict[str, object]:
             "trained_covariates": findings.TRAINED_COVARIATES,
             "weak_f": findings.WEAK_F,
             "violated_p": findings.VIOLATED_P,
+            "uneven_p": losses.UNEVEN_P,
+            "large_move": losses.LARGE_MOVE,
+            "small_move": losses.SMALL_MOVE,
         },
         "defaults": {"alpha": request.alpha, "combine": request.combine, "n_thresholds": request.n_thresholds},
         "no_sampling_error": NO_SAMPLING_ERROR,
@@ -73,6 +77,7 @@ def facts() -> dict[str, object]:
             "upper_constants": balke_pearl.UPPER_CONSTANTS.tolist(),
             "upper_table": balke_pearl.UPPER_TABLE.reshape(8, 8).tolist(),
         },
+        "lost_terms": lost_terms.TERMS.reshape(-1, 12).tolist(),
         "counts": datasets.COUNTS,
         "rules": rules(),
     }

@@ -5,7 +5,6 @@ import { repr } from "./text";
 export const MOST_BYTES = 100e6;
 
 const FILE_MISSING = new Set(RULES.file.missing);
-const NOT_UTF8 = "is not a table: it is neither Parquet nor text in UTF-8.";
 
 /** What is wrong with a file before it is read: too large, or of a kind that only the package reads. */
 export function refuseBySize(name: string, bytes: number): void {
@@ -48,13 +47,17 @@ export function decode(name: string, bytes: Uint8Array): string {
   if (String.fromCharCode(...bytes.subarray(0, 4)) === "PAR1") {
     throw new InputError(`'${name}' is Parquet, which this page does not read; save it as CSV, or use ivicl fit.`);
   }
-  if (bytes.subarray(0, 4096).includes(0)) {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  if (bytes.subarray(0, 4096).some((byte) => byte < 9 || (byte > 13 && byte < 32))) {
     throw new InputError(`'${name}' is not a table: it is neither CSV nor Parquet.`);
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new InputError(`'${name}' ${NOT_UTF8}`);
+    // The Western encoding of Windows, of which Latin-1 is part: older spreadsheets write it.
+    return new TextDecoder("windows-1252").decode(bytes);
   }
 }
 

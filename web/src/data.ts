@@ -27,6 +27,8 @@ export interface Data {
   range: Range;
   binary: boolean;
   dropped: number;
+  /** People by [z][t], flat, whose outcome is missing and nothing else; they are not among the rows. */
+  lost: number[];
   codings: Record<string, Coding>;
   notes: string[];
 }
@@ -65,6 +67,7 @@ export function fromCounts(counts: number[]): Data {
     range: [0, 1],
     binary: true,
     dropped: 0,
+    lost: [0, 0, 0, 0],
     codings: {},
     notes: [],
   };
@@ -129,9 +132,27 @@ export function fromTable(table: Table, roles: Roles): Data {
     range: outcome.range,
     binary: outcome.binary,
     dropped: table.rows - keep.length,
+    lost: countLost(z, t, y, roles.missing === "drop" ? x : [], weights, codings),
     codings,
     notes,
   };
+}
+
+/** People by [z][t] who would be used if their outcome were known. */
+function countLost(z: Column, t: Column, y: Column, x: Column[], weights: Float64Array, codings: Record<string, Coding>): number[] {
+  const bit = (column: Column, { zero, one }: Coding, row: number): number | null => {
+    if (column.missing[row]) return null;
+    const value = column.kind === "text" ? column.texts[row]! : column.numbers[row]!;
+    const same = (level: Value | null) => level !== null && (typeof level === "string" ? level === value : Number(level) === value);
+    return same(one) ? 1 : same(zero) ? 0 : null;
+  };
+  const lost = [0, 0, 0, 0];
+  y.missing.forEach((gone, row) => {
+    if (!gone || !(weights[row]! > 0) || x.some((column) => column.missing[row])) return;
+    const [a, b] = [bit(z, codings["instrument"]!, row), bit(t, codings["treatment"]!, row)];
+    if (a !== null && b !== null) lost[2 * a + b]! += weights[row]!;
+  });
+  return lost;
 }
 
 function checkedWeights(column: Column): Float64Array {

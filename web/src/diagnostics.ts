@@ -2,6 +2,7 @@
 import { weightedQuantile } from "./columns";
 import { people as peopleOf, type Data } from "./data";
 import { LIMITS } from "./facts";
+import { lossesOf, lossFinding, type Losses } from "./losses";
 import { chiSquaredTail, eigen, expit, solve } from "./special";
 import { capitalised, commas, g, percent } from "./text";
 import { arms, checkCounts, countCells, type Inequality } from "./theory";
@@ -37,6 +38,7 @@ export interface Diagnostics {
   outcome: { range: [number, number]; observed: [number, number]; central_98_percent: [number, number]; mean: number };
   findings: Finding[];
   grade: Grade;
+  losses: Losses | null;
 }
 
 export function textOf(finding: Finding): string {
@@ -60,18 +62,20 @@ export function diagnose(data: Data): Diagnostics {
   const balance = balanceOf(rows);
   const sample = { n: peopleOf(data), n_rows: data.w.length, n_dropped: data.dropped, d: data.covariates.length };
   const outcome = outcomeOf(data);
+  const losses = lossesOf(data);
   const others = [
     complianceFinding(compliance, stage),
     inequalityFinding(inequalities),
     ...positivityFinding(positivity),
     ...balanceFinding(balance),
     sampleFinding(sample, stage),
+    ...lossFinding(losses, data.range[1] - data.range[0]),
     outcomeFinding(outcome, data.binary),
   ];
   const stopped = others.some((finding) => finding.grade === "stop");
   const findings = [firstStageFinding(stage, stopped), ...others];
   const grade = findings.map((f) => f.grade).reduce((a, b) => (GRADES.indexOf(a) >= GRADES.indexOf(b) ? a : b));
-  return { first_stage: stage, compliance, inequalities, positivity, balance, sample, outcome, findings, grade };
+  return { first_stage: stage, compliance, inequalities, positivity, balance, sample, outcome, findings, grade, losses };
 }
 
 function finding(name: string, grade: Grade, sentence: string, remedy = ""): Finding {

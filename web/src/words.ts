@@ -1,6 +1,7 @@
 // The sentences of a result, as the package's report has them (ivicl/results/report/words.py).
 import { headline } from "./diagnostics";
 import { ASSUMPTIONS, COMBINATIONS, ESTIMANDS, fill, FACTS } from "./facts";
+import { lostInShort, totalLost } from "./losses";
 import { levelOf, partsOf, type Result } from "./result";
 import { capitalised, commas, g, percent, rounded, roundedInterval, show } from "./text";
 
@@ -81,6 +82,8 @@ export function dataRows(result: Result): [string, string][] {
   rows.push(["People", peopleOf(result)]);
   rows.push(["Arms", `${commas(stage.n_z0)} with Z = 0, ${commas(stage.n_z1)} with Z = 1`]);
   rows.push(["Rows dropped", commas(result.n_dropped)]);
+  const { losses } = result.diagnostics;
+  if (losses) rows.push(["Outcomes lost", lostInShort(losses)]);
   rows.push(["Covariates", result.covariates.join(", ") || "none"]);
   return rows;
 }
@@ -116,6 +119,11 @@ export function methodsParagraph(result: Result): string {
   text += result.adjusted ? `covariates were ${result.covariates.join(", ")}. ` : "no covariates were used. ";
   text += `The interval ${roundedInterval(result.lower, result.upper)} is a ${g(100 * (1 - alpha))} % credible interval for the identified set: `;
   text += `from the ${g(50 * alpha)} % quantile of its lower end to the ${g(100 - 50 * alpha)} % quantile of its upper end, by their posterior distributions. `;
+  const { losses } = result.diagnostics;
+  if (losses) {
+    text += `Outcomes were missing for ${commas(totalLost(losses))} people (${percent(losses.share_z0)} with the instrument at 0, `;
+    text += `${percent(losses.share_z1)} with it at 1); they were left out. `;
+  }
   const cuts = result.thresholds;
   if (cuts) {
     const [low, high] = result.outcome_range;
