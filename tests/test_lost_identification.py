@@ -10,14 +10,16 @@ from scipy.optimize import linprog
 
 from enumeration import EFFECT, TAKES, compatible
 from ivicl.identification.balke_pearl import sharp_ends
-from ivicl.identification.inequalities import nearest_law
+from ivicl.identification.inequalities import excess, nearest_law
 from ivicl.identification.laws import soft_law
 from ivicl.identification.losses import (
+    DOWN,
     TERMS,
     TERMS_WITHOUT_DEFIERS,
-    filled_laws,
+    completed,
     free_ends,
     nearest_cells,
+    worst_ones,
 )
 from linear_program import random_laws
 
@@ -147,10 +149,26 @@ def test_where_nothing_is_lost_the_ends_are_balke_and_pearls() -> None:
 def test_the_simple_fill_is_never_wider_and_for_sparse_laws_often_too_narrow() -> None:
     rng = np.random.default_rng(7)
     cells = lose(random_laws(400, 0.05, rng), rng)
-    down, up = filled_laws(cells)
+    down, up = completed(cells, DOWN), completed(cells, 1 - DOWN)
     lower, upper = free_ends(cells)
     assert (sharp_ends(down)[0] >= lower - 1e-12).all() and (sharp_ends(up)[1] <= upper + 1e-12).all()
     assert 0.05 < (sharp_ends(down)[0] > lower + 1e-6).mean() < 0.5
+
+
+def test_the_worst_completion_is_possible_and_reaches_the_ends() -> None:
+    rng = np.random.default_rng(17)
+    cells = lose(random_laws(60, 0.08, rng), rng)
+    other = 0
+    for each in cells:
+        lower, upper = free_ends(each)
+        down, up = worst_ones(each)
+        for ones, place, end in ((down, 0, lower), (up, 1, upper)):
+            assert ones.min() >= 0 and ones.max() <= 1
+            law = completed(each, ones)
+            assert excess(law).max() <= 1e-7
+            assert float(sharp_ends(law)[place]) == pytest.approx(float(end), abs=1e-7)
+        other += not (np.array_equal(down, DOWN) and np.array_equal(up, 1 - DOWN))
+    assert other > 5
 
 
 def test_every_sharing_out_of_the_lost_lies_inside() -> None:

@@ -11,8 +11,8 @@ import pytest
 from every_method import QUICK, ROLES, small_table
 from ivicl import IVBounds, IVData
 from ivicl.errors import InputError
-from ivicl.identification.losses import free_ends
-from ivicl.methods.lost import beyond_the_fill
+from ivicl.identification.losses import DOWN, free_ends
+from ivicl.methods.lost import beyond_the_fill, fills
 from ivicl.methods.registry import shipped
 from ivicl.results.result import BoundsResult
 from ivicl.results.saved import schema
@@ -60,6 +60,25 @@ def test_what_is_filled_pulls_the_effect_down_and_up() -> None:
     np.testing.assert_array_equal(up - data.counts(), [[[8, 0], [0, 0]], [[2, 0], [0, 6]]])
 
 
+def test_a_share_of_the_lost_is_whole_people_whatever_the_order_of_the_rows() -> None:
+    rng = np.random.default_rng(4)
+    table = lossy_table() | {"x": rng.normal(size=240), "w": rng.integers(1, 5, 240)}
+    ones = np.array([[0.3, 0.5], [0.25, 0.4]])
+    roles = ROLES | {"covariates": ["x"], "weights": "w", "missing_outcome": "bounds"}
+    order = rng.permutation(240)
+    first, second = (
+        IVData.from_frame({k: v[rows] for k, v in table.items()}, **roles).filled(ones=ones).merged()
+        for rows in (np.arange(240), order)
+    )
+    np.testing.assert_array_equal(
+        np.column_stack([first.x, first.y, first.w]), np.column_stack([second.x, second.y, second.w])
+    )
+    assert (first.w == np.round(first.w)).all() and first.n == table["w"].sum()
+    lost = IVData.from_frame(table, **roles)
+    added = first.counts() - lost.counts()
+    np.testing.assert_allclose(added[..., 1], ones * lost.lost_counts(), atol=0.5)
+
+
 def test_counts_and_rows_are_the_same_data() -> None:
     rows = [(z, t, y) for z in (0, 1) for t in (0, 1) for y in (0.0, 1.0, None)]
     frame = pl.DataFrame(rows, schema=["z", "t", "y"], orient="row").with_columns(w=pl.Series(TWELVE))
@@ -79,11 +98,14 @@ def test_balke_pearl_and_sharp_are_the_program(counts: list[int]) -> None:
         assert (found.lower, found.upper) == pytest.approx(program(cells), abs=1e-7)
 
 
-def test_the_ends_move_beyond_the_fill_where_the_fill_is_too_narrow() -> None:
+def test_another_fill_is_chosen_where_the_fill_is_too_narrow() -> None:
     data = IVData.from_counts(SPARSE, "bounds")
-    gaps = beyond_the_fill(data)
-    assert max(gaps) > 0.02
-    assert beyond_the_fill(IVData.from_counts(TWELVE, "bounds")) == pytest.approx((0.0, 0.0), abs=1e-12)
+    assert max(beyond_the_fill(data, DOWN, 1 - DOWN)) > 0.02
+    # At the sample's law the worst completion leaves nothing to be moved.
+    assert beyond_the_fill(data, *fills(data)) == pytest.approx((0.0, 0.0), abs=1e-9)
+    usual = IVData.from_counts(TWELVE, "bounds")
+    assert np.array_equal(fills(usual), [DOWN, 1 - DOWN])
+    assert beyond_the_fill(usual, DOWN, 1 - DOWN) == pytest.approx((0.0, 0.0), abs=1e-12)
     found = IVBounds(method="exact", **QUICK["exact"]).fit_counts([20 * n for n in SPARSE], missing_outcome="bounds")
     lower, upper = free_ends(np.reshape(SPARSE, (2, 2, 3)) / 100)
     assert found.estimates is not None

@@ -6,6 +6,7 @@ Both may be given: k people, each standing for s.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ class Design:
         """The design of some of the rows."""
         return Design(**{name: values[rows] for name, values in self.columns.items()})
 
-    def joined(self, other: Design) -> Design:
-        """The design of these rows and, after them, of others for which the same columns were named."""
-        return Design(**{name: np.concatenate([values, other.columns[name]]) for name, values in self.columns.items()})
+    @staticmethod
+    def joined(parts: Sequence[Design]) -> Design:
+        """The design of the rows of one after the other, for all of which the same columns were named."""
+        return Design(**{name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns})

@@ -12,7 +12,7 @@ from ivicl.data.checks import checked_counts, checked_weights, rows_to_keep
 from ivicl.data.compression import ReadTable
 from ivicl.data.design import Design
 from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate, show_values
-from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows
+from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows, share_out
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles, check_missing_outcome
@@ -107,15 +107,23 @@ class IVData:
         mass, seen = self.filled().mass, len(self.w)
         return replace(self, w=mass[:seen], design=None, lost=replace(self.lost, w=mass[seen:], design=None))
 
-    def filled(self, up: bool = False) -> IVData:
-        """Everybody, the lost with the outcome that pulls the effect down (low if treated, high if not), or up."""
+    def filled(self, up: bool = False, ones: np.ndarray | None = None) -> IVData:
+        """Everybody, the lost with the outcome that pulls the effect down (low if treated, high if not), or up.
+
+        With `ones` (2, 2), that share of the lost of each [z][t] has the highest outcome, and the others the lowest.
+        """
         if self.lost is None:
             return self
         low, high = self.outcome_range
-        y = np.where(self.lost.t == up, high, low)
-        parts = (self, replace(self.lost, y=y))
+        parts: tuple[IVData, ...] = (self, replace(self.lost, y=np.where(self.lost.t == up, high, low)))
+        if ones is not None:
+            people = share_out(self.lost.z, self.lost.t, self.lost.x, self.lost.w, ones)
+            split = [(people, high), (self.lost.w - people, low)]
+            lost = [replace(self.lost.take(w > 0, w[w > 0]), y=np.full(int((w > 0).sum()), y)) for w, y in split]
+            parts = (self, *lost)
         x, z, t, y, w = (np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "z", "t", "y", "w"))
-        design = None if self.design is None or self.lost.design is None else self.design.joined(self.lost.design)
+        designs = [part.design for part in parts if part.design is not None]
+        design = Design.joined(designs) if designs else None
         return replace(self, x=x, z=z, t=t, y=y, w=w, design=design, lost=None)
 
     def lost_counts(self) -> np.ndarray:

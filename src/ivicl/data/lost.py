@@ -33,3 +33,17 @@ def _is(column: Column, coding: Coding, value: int) -> np.ndarray:
     wanted = coding.one if value else coding.zero
     same: np.ndarray = np.zeros(len(column), dtype=bool) if wanted is None else column.values == wanted
     return same
+
+
+def share_out(z: np.ndarray, t: np.ndarray, x: np.ndarray, w: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    """(N,) how many people of each row are among the share `ones` (2, 2) of their [z][t]: whole numbers.
+
+    Evenly along the covariates, so that the order of the rows does not matter, and right in total to half a person.
+    """
+    chosen = np.zeros(len(w))
+    for a, b in np.ndindex(2, 2):
+        here = np.flatnonzero((z == a) & (t == b))
+        here = here[np.lexsort(x[here].T)] if x.shape[1] else here
+        reached = np.floor(np.concatenate([[0.0], np.cumsum(w[here])]) * ones[a, b] + 0.5)
+        chosen[here] = np.diff(reached)
+    return chosen

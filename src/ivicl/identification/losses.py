@@ -13,7 +13,12 @@ Shapes: cells (..., 2, 2, 3) indexed [z][t][0, 1, lost], shares of an arm.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
+
+from ivicl.identification.balke_pearl import sharp_ends, terms
+from ivicl.identification.inequalities import excess
 
 LOST = 2
 """The place of the lost outcome after 0 and 1."""
@@ -63,18 +68,72 @@ def free_ends(cells: np.ndarray, *, without_defiers: bool = False) -> tuple[np.n
     return lower, -upper
 
 
-def filled_laws(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The two laws (..., 2, 2, 2) in which the lost have the outcome that pulls the effect down, and up.
+def completed(cells: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    """The laws (..., 2, 2, 2) in which the share `ones` (2, 2) [z][t] of the lost have outcome 1."""
+    cells = np.asarray(cells, dtype=np.float64)
+    lost = cells[..., LOST]
+    law: np.ndarray = np.stack([cells[..., 0] + (1 - ones) * lost, cells[..., 1] + ones * lost], axis=-1)
+    return law
 
-    Down: 0 if treated, 1 if not. They are what a method that knows nothing of lost outcomes can be given; how far its
-    ends then have to move is the difference between `free_ends` and Balke and Pearl's ends at these laws.
+
+DOWN = np.array([[1.0, 0.0], [1.0, 0.0]])
+"""The simple fill that pulls the effect down: outcome 0 if treated, 1 if not. The other way round it pulls up."""
+
+
+def worst_ones(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(2, 2) shares of the lost with outcome 1 for which the completed law has the program's lower, and upper, end.
+
+    For one set of possible cells (2, 2, 3). It is the simple fill wherever that will do; else a fill that keeps the law
+    possible. A method that knows nothing of lost outcomes can be given everybody, completed so.
     """
     cells = np.asarray(cells, dtype=np.float64)
-    down, up = cells[..., :LOST].copy(), cells[..., :LOST].copy()
-    for t in (0, 1):
-        down[..., t, 1 - t] += cells[..., t, LOST]
-        up[..., t, t] += cells[..., t, LOST]
-    return down, up
+    return _lowest(cells, DOWN), 1.0 - _lowest(cells[..., [1, 0, LOST]], DOWN)
+
+
+def _lowest(cells: np.ndarray, fill: np.ndarray) -> np.ndarray:
+    """The shares at which Balke and Pearl's lower end is smallest among possible completions; of several, near `fill`.
+
+    The end is the largest of eight terms, so it is lowest where as many constraints meet as there are unknowns: the
+    end itself and the share of each cell with losses. There are at most four of those, so all meetings are tried.
+    """
+    end = float(free_ends(cells)[0])
+    law = completed(cells, fill)
+    if excess(law).max() <= 1e-12 and float(sharp_ends(law)[0]) <= end + 1e-12:
+        return fill
+    places = np.argwhere(cells[..., LOST] > 0)
+    unknowns = len(places) + 1
+    base = completed(cells, np.zeros((2, 2)))
+    rows, limits = [], []  # each constraint: row @ (end, shares) <= limit
+    moves = np.zeros((len(places), 2, 2, 2))
+    for k, (z, t) in enumerate(places):
+        moves[k, z, t] = -cells[z, t, LOST], cells[z, t, LOST]
+    start = terms(base)[0]
+    slopes = np.stack([terms(base + move)[0] - start for move in moves], axis=-1)
+    for j in range(len(start)):
+        rows.append([-1.0, *slopes[j]])
+        limits.append(-start[j])
+    over = excess(base)
+    for t, y in np.ndindex(2, 2):
+        rows.append([0.0, *(excess(base + move)[t, y] - over[t, y] for move in moves)])
+        limits.append(-over[t, y])
+    for k in range(len(places)):
+        for sign, limit in ((1.0, 1.0), (-1.0, 0.0)):
+            row = np.zeros(unknowns)
+            row[1 + k] = sign
+            rows.append(row.tolist())
+            limits.append(limit)
+    system, most = np.array(rows), np.array(limits)
+    meetings = np.array(list(combinations(range(len(system)), unknowns)))
+    meetings = meetings[meetings[:, 0] < len(start)]
+    regular = np.abs(np.linalg.det(system[meetings])) > 1e-12
+    points = np.linalg.solve(system[meetings[regular]], most[meetings[regular]][..., None])[..., 0]
+    feasible = points[(points @ system.T <= most + 1e-9).all(axis=1)]
+    best = feasible[feasible[:, 0] <= feasible[:, 0].min() + 1e-9]
+    wanted = fill[tuple(places.T)]
+    chosen = best[np.abs(best[:, 1:] - wanted).sum(axis=1).argmin(), 1:]
+    ones = fill.copy()
+    ones[tuple(places.T)] = np.clip(chosen, 0.0, 1.0)
+    return ones
 
 
 def nearest_cells(counts: np.ndarray) -> np.ndarray:

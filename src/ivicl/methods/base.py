@@ -227,7 +227,7 @@ class Method:
         if data.lost is None or self.lost_outcomes == "free":
             return [data]
         if self.lost_outcomes == "filled":
-            return [data.filled(), data.filled(up=True)]
+            return [data.filled(ones=ones) for ones in lost.fills(data)]
         raise InputError(
             f"method '{self.name}' cannot leave lost outcomes free (missing_outcome='bounds'); drop them, or use "
             "another method, such as 'ivicl' or 'balke-pearl'."

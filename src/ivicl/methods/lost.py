@@ -1,8 +1,9 @@
 """Lost outcomes for methods that know nothing of them: fill, ask, and move the ends outward.
 
-The method is given everybody twice: once with the lost outcomes that pull the effect down, for the lower end, and once
-with those that pull it up. That alone can be too narrow (`ivicl.identification.losses`), so each end moves outward by
-what the program with the lost outcomes free says beyond the fill, at the estimated law.
+The method is given everybody twice: once with the lost outcomes for which the program of `identification.losses` finds
+its lower end at the sample's law, and once with those of its upper end. Usually that is low if treated and high if
+not, or the other way round; where such a fill would make a law that no instrument has, it is another. Given covariates,
+and at thresholds, the same fill may be too narrow: each end moves outward by what the program says beyond it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ivicl.errors import InputError
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.inequalities import nearest_law
 from ivicl.identification.laws import arm_means, count_arms, count_thresholds, soft_law
-from ivicl.identification.losses import LOST, filled_laws, free_ends, nearest_cells
+from ivicl.identification.losses import LOST, completed, free_ends, nearest_cells, worst_ones
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def joined(data: IVData, down: MethodBounds, up: MethodBounds) -> MethodBounds:
     """One answer from those for the two fills: the lower end of the first, the upper end of the second, moved."""
     if down.covers == "effect":
         raise InputError(NO_PRIOR_FOR_THE_LOST.format(combine="" if data.binary else ", combine='comonotone'"))
-    lower_gap, upper_gap = beyond_the_fill(data)
+    lower_gap, upper_gap = beyond_the_fill(data, *fills(data))
     identified = None
     if down.identified_set is not None and up.identified_set is not None:
         identified = IdentifiedSet(
@@ -86,7 +87,12 @@ def _moved(end: BinnedPosterior, by: float) -> BinnedPosterior:
     return BinnedPosterior(end.edges, np.maximum(np.diff(cumulated), 0.0))
 
 
-def beyond_the_fill(data: IVData) -> tuple[float, float]:
+def fills(data: IVData) -> tuple[np.ndarray, np.ndarray]:
+    """(2, 2) shares by [z][t] of the lost who get the highest outcome, for the lower and for the upper end."""
+    return worst_ones(nearest_cells(soft_table(data)))
+
+
+def beyond_the_fill(data: IVData, down: np.ndarray, up: np.ndarray) -> tuple[float, float]:
     """By how much the program lies outside the fill, at the lower and at the upper end, in outcome units.
 
     At the sample's law without covariates and, where there are some, on average over the law at each x; by thresholds
@@ -94,24 +100,22 @@ def beyond_the_fill(data: IVData) -> tuple[float, float]:
     """
     span = data.outcome_range[1] - data.outcome_range[0]
     tables, lengths = count_tables(data)
-    found = [lengths @ np.stack(_gaps(nearest_cells(tables), tables), axis=-1)]
+    found = [lengths @ np.stack(_gaps(tables, down, up), axis=-1)]
     if not data.binary:
-        soft = soft_table(data)
-        found.append(span * np.array(_gaps(nearest_cells(soft), soft)))
+        found.append(span * np.array(_gaps(soft_table(data), down, up)))
     if data.covariates:
         laws, people = laws_by_row(data)
-        found.append(span * (people @ np.stack(_gaps(nearest_cells(laws), laws), axis=-1)) / people.sum())
+        found.append(span * (people @ np.stack(_gaps(laws, down, up), axis=-1)) / people.sum())
     lower, upper = np.max(found, axis=0)
     return float(lower), float(upper)
 
 
-def _gaps(cells: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gaps(counts: np.ndarray, down: np.ndarray, up: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fill minus program at the lower end, program minus fill at the upper one: never below zero."""
-    lower, upper = free_ends(cells)
-    down, up = filled_laws(counts)
+    lower, upper = free_ends(nearest_cells(counts))
     return (
-        np.maximum(sharp_ends(nearest_law(down))[0] - lower, 0.0),
-        np.maximum(upper - sharp_ends(nearest_law(up))[1], 0.0),
+        np.maximum(sharp_ends(nearest_law(completed(counts, down)))[0] - lower, 0.0),
+        np.maximum(upper - sharp_ends(nearest_law(completed(counts, up)))[1], 0.0),
     )
 
 
