@@ -42,11 +42,18 @@ def test_method_with_options() -> None:
             MethodSpec.parse(wrong)
 
 
-def test_the_network_is_run_under_both_combinations_but_not_where_they_agree() -> None:
-    assert expand_methods(["ivicl", "late"]) == ("ivicl", "ivicl@effect", "ivicl@independent", "late")
+def test_the_network_is_run_under_the_papers_combinations_too_but_not_where_they_agree() -> None:
+    assert expand_methods(["ivicl", "late"]) == (
+        "ivicl",
+        "ivicl@effect",
+        "ivicl@comonotone",
+        "ivicl@independent",
+        "late",
+    )
     assert {j.method for j in plan("jobs", ["weak"], range(2), ["ivicl"])} == {
         "ivicl",
         "ivicl@effect",
+        "ivicl@comonotone",
         "ivicl@independent",
     }
     assert {j.method for j in plan("synthetic", ["default"], range(2), ["ivicl"])} == {"ivicl", "ivicl@effect"}
@@ -233,6 +240,7 @@ def test_sensitivity_sweeps_are_the_papers_at_ninety_per_cent() -> None:
     assert {j.method for j in jobs} == {
         "ivicl@alpha=0.1",
         "ivicl@effect@alpha=0.1",
+        "ivicl@comonotone@alpha=0.1",
         "ivicl@independent@alpha=0.1",
         "late@alpha=0.1",
     }

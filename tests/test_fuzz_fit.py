@@ -62,7 +62,7 @@ def check(res) -> None:
     res.summary()
 
 
-@pytest.mark.parametrize("combine", ["comonotone", "independent", "randomised"])
+@pytest.mark.parametrize("combine", ["means", "comonotone", "independent", "randomised"])
 @pytest.mark.parametrize("name", odd_frames())
 def test_odd_inputs_to_fit(name, combine, monkeypatch):
     monkeypatch.setattr(Model, "shipped", staticmethod(lambda: StandIn()))

@@ -18,7 +18,7 @@ def fits():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Model, "shipped", staticmethod(lambda: StandIn()))
         return {
-            "network": IVBounds().fit(made_up(300, amounts=True), **ROLES),
+            "network": IVBounds(combine="comonotone").fit(made_up(300, amounts=True), **ROLES),
             "late": IVBounds(method="late").fit(made_up(300), covariates=["x0"], **ROLES),
             "estimate": IVBounds(method="balke-pearl").fit(made_up(300), **ROLES),
         }

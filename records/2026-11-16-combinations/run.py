@@ -24,9 +24,9 @@ from ivicl.data import IVData
 
 COMPLIANCE = ((0, 0), (0, 1), (1, 0), (1, 1))
 WAYS = {
-    "comonotone": {},
+    "comonotone": {"combine": "comonotone"},
     "randomised": {"combine": "randomised"},
-    "comonotone, effect": {"covers": "effect"},
+    "comonotone, effect": {"combine": "comonotone", "covers": "effect"},
     "randomised, effect": {"combine": "randomised", "covers": "effect"},
     "independent, effect": {"combine": "independent"},
 }

@@ -29,7 +29,8 @@ class IVBounds:
         method: the name of a method (`ivicl methods` lists them), or a `Method` of your own.
         alpha: the interval has credibility or confidence 1 - alpha.
         estimand: what is asked for; None is the method's own (LATE for `late`, ATE for the others).
-        combine: how the `n_thresholds` binary problems of an outcome that is not binary become one: "comonotone" adds
+        combine: what the network makes of an outcome that is not binary: "means" bounds the effects that the means
+            of the outcome allow, in one pass; the others make `n_thresholds` binary problems of it: "comonotone" adds
             their quantiles and never claims more than they do; "independent" lets their errors cancel, which gives an
             interval two to four times narrower that misses the effect more often than it says; "randomised" replaces
             Y by 1{U <= Y}, which rounds nothing and adds a little noise.
@@ -52,7 +53,7 @@ class IVBounds:
         *,
         alpha: float = 0.05,
         estimand: str | None = None,
-        combine: str = "comonotone",
+        combine: str = "means",
         covers: Covers | None = None,
         n_thresholds: int = 16,
         random_state: int = 0,

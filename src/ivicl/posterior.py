@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from ivicl._shared.numbers import rounded
+from ivicl._shared.special import t_quantiles
 from ivicl.errors import InputError
 
 N_BINS = 1024
@@ -120,6 +123,21 @@ class BinnedPosterior:
         # Beside a large shift, edges that lie close together can become one number.
         make = BinnedPosterior.on_cells if shift else BinnedPosterior
         return make(edges, probabilities)
+
+    def stretched(self, degrees: float) -> BinnedPosterior:
+        """Quantiles moved away from the median as Student's are from the normal ones: for an error that few clusters
+        tell, with so many degrees of freedom. The edges stay; what would lie beyond them is at the last bins."""
+        if math.isinf(degrees):
+            return self
+        z = np.linspace(-8.0, -0.05, 160)
+        tails = np.array([NormalDist().cdf(each) for each in z])
+        ratio = t_quantiles(tails, degrees) / z
+        middle = float(self.quantile(0.5))
+        levels = np.concatenate([tails, [0.5], 1 - tails[::-1]])
+        moved = middle + (self.quantile(levels) - middle) * np.concatenate([ratio, [1.0], ratio[::-1]])
+        cumulated = np.interp(self.edges, np.clip(moved, self.edges[0], self.edges[-1]), levels)
+        cumulated[0], cumulated[-1] = 0.0, 1.0
+        return BinnedPosterior(self.edges, np.maximum(np.diff(cumulated), 0.0))
 
     def mirrored(self) -> BinnedPosterior:
         """The law of -value: what a recoded treatment or outcome does to an effect."""

@@ -53,9 +53,10 @@ Combine = Annotated[
     str | None,
     typer.Option(
         "--combine",
-        help="For an outcome that is not binary, how its thresholds become one: comonotone (the default) adds "
-        "quantiles and claims no more than they do; independent lets their errors cancel: narrow, and misses the "
-        "effect more often than it says; randomised rounds nothing and adds a little noise.",
+        help="For an outcome that is not binary: means (the default) bounds what its means allow; the others make "
+        "thresholds of it: comonotone adds quantiles and claims no more than they do; independent lets their errors "
+        "cancel: narrow, and misses the effect more often than it says; randomised rounds nothing and adds a little "
+        "noise.",
         show_default=False,
     ),
 ]

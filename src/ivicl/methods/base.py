@@ -58,8 +58,8 @@ class Request:
     """What is asked for, one of the method's `estimands`; None leaves it to the method."""
     assume: tuple[str, ...] = ()
     """What the user grants beyond the method's own assumptions: keys of its `may_assume`."""
-    combine: str = "comonotone"
-    """How the binary problems of a bounded outcome are combined."""
+    combine: str = "means"
+    """What is made of an outcome that is not binary, a key of `ivicl.methods.outcomes.COMBINATIONS`."""
     covers: Covers | None = None
     """What the interval is to hold; None leaves it to the method."""
     n_thresholds: int = 16

@@ -1,4 +1,4 @@
-"""Outcomes that are not binary: thresholds, and three ways to make one posterior of many.
+"""Outcomes that are not binary: their means, or thresholds and three ways to make one posterior of many.
 
 E[Y(1) - Y(0)] is the integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: each threshold is a binary problem, and the
 effect is the sum of their effects, each times the length of outcome that it stands for.
@@ -16,6 +16,13 @@ from ivicl.data import IVData
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 COMBINATIONS = {
+    "means": (
+        "The set that is bounded is the one that the means of the outcome allow: those of Y among the treated and "
+        "among the untreated of each arm, given the covariates. The outcome enters as it is: a person with an outcome "
+        "of 30 % of the range counts as 0.3 of a yes and 0.7 of a no, and as more people than one to the extent that "
+        "outcomes vary less than yes and no do. The set is never narrower than the sharp one, which compares densities "
+        "too, and equal to it wherever the data need no defiers."
+    ),
     "comonotone": (
         "The posteriors of the thresholds are added quantile by quantile. This never claims more than the binary "
         "problems do: if each of their intervals holds its identified set, the sum holds the whole one. With M "
@@ -41,7 +48,7 @@ class Thresholds(Record):
     """Where a bounded outcome is cut, how much each cut counts, and how the binary problems become one."""
 
     points: tuple[float, ...]
-    """The binary problems are 1{Y >= points[k]}; empty where the outcome was randomised."""
+    """The binary problems are 1{Y >= points[k]}; empty where the outcome was randomised or taken as it is."""
     lengths: tuple[float, ...]
     """The length of outcome that each stands for."""
     slack: float = 0.0

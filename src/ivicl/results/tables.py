@@ -10,6 +10,7 @@ from ivicl.methods.estimands import estimand
 from ivicl.results.wording import interval, number
 
 if TYPE_CHECKING:
+    from ivicl.methods.outcomes import Thresholds
     from ivicl.results.result import BoundsResult
 
 WIDTH = 88
@@ -60,7 +61,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
             )
     cuts = result.thresholds
     if cuts is not None:
-        lines.append(("Thresholds", f"{cuts.problems}, {cuts.combine}; rounding slack {number(cuts.slack)}"))
+        lines.append(_outcome_line(cuts, result.outcome_range))
     return lines
 
 
@@ -68,6 +69,16 @@ def lost_outcomes(result: BoundsResult) -> list[tuple[str, str]]:
     """The line on lost outcomes, if there are any."""
     losses = result.diagnostics.losses
     return [("Outcomes lost", losses.in_short())] if losses else []
+
+
+def _outcome_line(cuts: Thresholds, outcome_range: tuple[float, float]) -> tuple[str, str]:
+    """Which set is bounded, and in which unit."""
+    if cuts.combine == "means":
+        low, high = outcome_range
+        return "Set bounded", (
+            f"what the outcome's means allow (combine 'means'), in the outcome's own unit, within {low:g} to {high:g}"
+        )
+    return "Thresholds", f"{cuts.problems}, {cuts.combine}; rounding slack {number(cuts.slack)}"
 
 
 def covariates(result: BoundsResult) -> str:

@@ -19,11 +19,12 @@ from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInfo, Request
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
 from ivicl.methods.pretrained.batching import predict_tables
+from ivicl.methods.pretrained.effective import Worth, worth
 from ivicl.methods.pretrained.large import MAX_ROWS, MAX_ROWS_PER_THRESHOLD, sample_sentence, seconds, shrink
 from ivicl.methods.pretrained.runtime import Model, Posteriors
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.tables import binary_tables, left_out_columns
-from ivicl.posterior import IdentifiedSet
+from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 LEAST_PEOPLE = 20
 """Smallest number of people in a training table."""
@@ -57,6 +58,8 @@ class Question:
     model: ModelInfo
     warnings: tuple[str, ...]
     details: dict[str, Any]
+    worth: Worth | None = None
+    """Where the people are worth more or fewer than they are: `tables` are then its own."""
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
@@ -105,15 +108,19 @@ def stamp(request: Request) -> dict[str, str]:
 def pose(data: IVData, request: Request, model: Model) -> Question:
     """Merge equal rows, sample if there are too many, cut the outcome: the binary tables of one data set."""
     rng = np.random.default_rng(request.random_state)
-    limit = request.own.max_rows or (MAX_ROWS if data.binary else MAX_ROWS_PER_THRESHOLD)
+    once = data.binary or request.combine == "means"
+    limit = request.own.max_rows or (MAX_ROWS if once else MAX_ROWS_PER_THRESHOLD)
     merged = data.merged()
     used = merged
     warnings = []
     tables, thresholds = binary_tables(used, request, rng)
     if tables[0].rows > limit and tables[0].varies:
-        used = shrink(merged, limit, rng)
+        # A soft row is two: the share of a yes and that of a no.
+        used = shrink(merged, limit if data.binary or not once else max(limit // 2, 1), rng)
         warnings.append(sample_sentence(merged, used, limit))
         tables, thresholds = binary_tables(used, request, rng)
+    people = worth(tables[0], used, model) if once else None
+    tables = people.tables if people else tables
     left_out = left_out_columns(tables, data.covariates, model.metadata["network"]["max_features"])
     if left_out:
         shown = ", ".join(left_out[:8]) + (f" and {len(left_out) - 8} more" if len(left_out) > 8 else "")
@@ -132,7 +139,7 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
         "rows_used": tables[0].rows,
         "left_out_columns": left_out,
     }
-    return Question(tables, thresholds, ModelInfo(model.name, model.sha256), tuple(warnings), details)
+    return Question(tables, thresholds, ModelInfo(model.name, model.sha256), tuple(warnings), details, people)
 
 
 def _range_warnings(n: int, most: float) -> list[str]:
@@ -151,14 +158,8 @@ def _range_warnings(n: int, most: float) -> list[str]:
 def settle(data: IVData, request: Request, question: Question, posteriors: Posteriors) -> MethodBounds:
     """Bounds in outcome units from the posteriors of the question's tables."""
     span = data.outcome_range[1] - data.outcome_range[0]
-    effects = [posteriors.of("effect", k) for k in range(len(posteriors))]
-    ends = [IdentifiedSet(posteriors.of("lower", k), posteriors.of("upper", k)) for k in range(len(posteriors))]
     cuts = question.thresholds
-    if cuts is None or cuts.combine == "randomised":
-        effect, identified = average_draws(effects, ends)
-    else:
-        # Shares of the range rather than lengths: the sum then has the range of an effect, however large its unit.
-        effect, identified = combine_thresholds(effects, ends, [s / span for s in cuts.lengths], cuts.combine)
+    effect, identified = _combined(question, posteriors, span)
     effect, identified = effect.scaled(span), identified.scaled(span)
     # Independent errors are an assumption about the effect; the ends always add by quantiles.
     usual: Covers = "effect" if cuts is not None and cuts.combine == "independent" else "set"
@@ -176,6 +177,19 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
         warnings=question.warnings,
         details=question.details,
     )
+
+
+def _combined(question: Question, posteriors: Posteriors, span: float) -> tuple[BinnedPosterior, IdentifiedSet]:
+    """One posterior of the effect and one of the ends, on an outcome whose range has length one."""
+    if question.worth is not None:
+        return question.worth.read(posteriors)
+    effects = [posteriors.of("effect", k) for k in range(len(posteriors))]
+    ends = [IdentifiedSet(posteriors.of("lower", k), posteriors.of("upper", k)) for k in range(len(posteriors))]
+    cuts = question.thresholds
+    if cuts is None or cuts.combine == "randomised":
+        return average_draws(effects, ends)
+    # Shares of the range rather than lengths: the sum then has the range of an effect, however large its unit.
+    return combine_thresholds(effects, ends, [s / span for s in cuts.lengths], cuts.combine)
 
 
 METHOD = Method(
@@ -196,5 +210,5 @@ METHOD = Method(
     options=NetworkOptions,
     colour="#dc267f",
     paper_name="IV-ICL",
-    variants=(("effect", "#f4a3c4"), ("independent", "#fe6100")),
+    variants=(("effect", "#f4a3c4"), ("comonotone", "#785ef0"), ("independent", "#fe6100")),
 )

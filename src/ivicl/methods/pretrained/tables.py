@@ -15,10 +15,15 @@ from ivicl.methods.pretrained.stacks import Table
 
 
 def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds | None]:
-    """One table for a binary outcome; one a threshold, or one a draw, for another. `data` has its equal rows merged."""
+    """One table for a binary outcome, or for the means of another; else one a threshold, or one a draw.
+
+    `data` has its equal rows merged.
+    """
     if data.binary:
-        return [Table(data.x, data.z, data.t, data.y, data.w)], None
+        return [Table(data.x, data.z, data.t, data.y, data.mass)], None
     layout = _Layout.of(data)
+    if request.combine == "means":
+        return [layout.table(data, data.mass * data.y01)], Thresholds((), (), combine=request.combine)
     if request.combine == "randomised":
         draws = [randomised(data, rng) for _ in range(request.n_thresholds)]
         tables = [layout.table(data, ones) for _, ones in draws]
@@ -50,10 +55,10 @@ class _Layout:
 
     def table(self, data: IVData, ones: np.ndarray) -> Table:
         """`ones` (N,): how many people of each row have outcome 1."""
-        whole = bool(((ones == 0) | (ones == data.w)).all())
+        whole = bool(((ones == 0) | (ones == data.mass)).all())
         if whole and 2 * len(self.first) > len(self.group):
-            return Table(data.x, data.z, data.t, (ones > 0).astype(np.float64), data.w)
-        people = np.bincount(self.group, data.w)
+            return Table(data.x, data.z, data.t, (ones > 0).astype(np.float64), data.mass)
+        people = np.bincount(self.group, data.mass)
         with_one = np.bincount(self.group, ones)
         x, z, t = (np.concatenate([values[self.first]] * 2) for values in (data.x, data.z, data.t))
         y = np.repeat([0.0, 1.0], len(self.first))

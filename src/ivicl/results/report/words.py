@@ -121,10 +121,12 @@ def methods_paragraph(result: BoundsResult) -> str:
         )
     cuts = result.thresholds
     if cuts is not None:
-        text += (
-            f"The outcome, between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}, was turned into "
-            f"{cuts.problems} binary problems (combination '{cuts.combine}'). {COMBINATIONS[cuts.combine]} "
-        )
+        between = f"The outcome, between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}, was "
+        if cuts.points or cuts.problems > 1:
+            text += f"{between}turned into {cuts.problems} binary problems (combination '{cuts.combine}'). "
+        else:
+            text += f"{between}taken as it is (combination '{cuts.combine}'). "
+        text += f"{COMBINATIONS[cuts.combine]} "
         if cuts.slack:
             text += f"Rounding moves the effect by at most {rounded(cuts.slack, result.width)}. "
     return f"{text}{_on_assumptions(result)} {result.diagnostics.headline}".strip()

@@ -78,11 +78,9 @@ def bounds_of_effect(data: IVData, request: Request) -> MethodBounds:
         low, high = np.quantile(draws, [request.alpha / 2, 1 - request.alpha / 2])
     else:
         parts = [BinnedPosterior.from_samples(e).scaled(s) for e, s in zip(effects, run.levels.steps, strict=True)]
-        combine = {
-            "comonotone": BinnedPosterior.combine_comonotone,
-            "independent": BinnedPosterior.combine_independent,
-        }[request.combine]
-        posterior = combine(parts)
+        independent = request.combine == "independent"
+        add = BinnedPosterior.combine_independent if independent else BinnedPosterior.combine_comonotone
+        posterior = add(parts)
         low, high = posterior.interval(request.alpha)
     return MethodBounds(
         lower=float(low),
