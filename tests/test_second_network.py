@@ -280,3 +280,34 @@ def test_a_design_makes_the_grids_wider_and_nothing_else(network):
     after = answer(network, table | {"design": torch.full((3, QUANTITIES), 0.25)})
     assert (after[2] >= 0.999 * (2 * before[2]).clamp(max=0.5)).all()
     torch.testing.assert_close(answer(network, table)[1], before[1])
+
+
+def test_a_grid_learns_from_the_shape_of_the_density_and_not_only_to_shrink():
+    """Labels from a normal law: the gradients of anchor and unit are those of the expected log density.
+
+    The density has steps; without care its gradient in the unit is -1 whatever the data say, and every grid shrinks.
+    """
+    lowest = torch.tensor([-1.0]).double()
+    labels = 0.1 + 0.02 * torch.randn(200_000, generator=torch.Generator().manual_seed(11)).double()
+    raw = torch.zeros(1, 1, grids.CELLS)
+
+    def expected(shift: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        grid = grids.Grid((0.1 + 0.02 * shift).view(1, 1), (0.02 * scale.exp()).view(1, 1))
+        masses = grids.log_masses(raw, grid, lowest)
+        many = grids.Grid(*(part.expand(len(labels), 1) for part in grid))
+        return grids.log_density(masses.expand(len(labels), -1, -1), many, lowest, labels.unsqueeze(1)).mean()
+
+    for place in ((0.0, -1.2), (0.0, 1.0), (0.7, 0.0), (-0.5, 0.4)):
+        shift, scale = (torch.tensor(value).double().requires_grad_() for value in place)
+        told = torch.autograd.grad(expected(shift, scale), (shift, scale))
+        step = 0.05
+        with torch.no_grad():
+            rises = [
+                expected(shift + step, scale) - expected(shift - step, scale),
+                expected(shift, scale + step) - expected(shift, scale - step),
+            ]
+        for gradient, rise in zip(told, rises, strict=True):
+            assert float(gradient) == pytest.approx(float(rise) / (2 * step), abs=0.06), place
+    shift, scale = (torch.tensor(0.0).double().requires_grad_() for _ in range(2))
+    small = torch.tensor(-1.5).double().requires_grad_()
+    assert float(torch.autograd.grad(expected(shift, small), small)[0]) > 0.5  # a grid that is too fine grows

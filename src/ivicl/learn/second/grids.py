@@ -20,6 +20,10 @@ TAIL = 2.5
 """Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""
 
 
+STEEPEST = 1.0
+"""Largest step of the log density that the place of a grid learns from."""
+
+
 class Grid(NamedTuple):
     """Where the cells lie; float64, (B,Q)."""
 
@@ -60,13 +64,33 @@ def place(value: Tensor, grid: Grid) -> Tensor:
 
 
 def log_density(log_mass: Tensor, grid: Grid, lowest: Tensor, value: Tensor) -> Tensor:
-    """(B,Q) log density at values (B,Q)."""
+    """(B,Q) log density at values (B,Q).
+
+    The density has steps, and between steps it tells the grid nothing but to shrink. So the masses learn from the
+    steps, and the grid from the lines through the middles of the cells.
+    """
     cut = edges(grid, lowest)
     inside = torch.minimum(torch.maximum(value.to(cut.dtype), lowest + 1e-9), cut.new_tensor(1 - 1e-9))
-    index = place(inside, grid).floor().clamp(0, CELLS - 1).long().unsqueeze(-1)
-    width = (cut.gather(-1, index + 1) - cut.gather(-1, index)).clamp(min=1e-12)
-    found = log_mass.gather(-1, index) - width.log().to(log_mass.dtype)
-    return found.squeeze(-1)
+    at = place(inside, grid)
+    index = at.detach().floor().clamp(0, CELLS - 1).long().unsqueeze(-1)
+    width = (cut[..., 1:] - cut[..., :-1]).detach()
+    found = log_mass.gather(-1, index) - width.gather(-1, index).clamp(min=1e-12).log().to(log_mass.dtype)
+    if not grid.unit.requires_grad:
+        return found.squeeze(-1)
+    drift = _slope(log_mass.detach(), width, at.detach()) * at - grid.unit.log()
+    return found.squeeze(-1) + (drift - drift.detach()).to(found.dtype)
+
+
+def _slope(log_mass: Tensor, width: Tensor, at: Tensor) -> Tensor:
+    """(B,Q) by how much the log density rises from one cell to the next, those two whose middles are around `at`.
+
+    Zero at the ends of what can be; steep steps count as STEEPEST, or where a sharp peak lies would drown all else.
+    """
+    left = (at - 0.5).floor().clamp(0, CELLS - 2).long().unsqueeze(-1)
+    height = log_mass.to(width.dtype) - width.clamp(min=1e-12).log()
+    there = (width.gather(-1, left) > 0) & (width.gather(-1, left + 1) > 0)
+    rise = (height.gather(-1, left + 1) - height.gather(-1, left)).clamp(-STEEPEST, STEEPEST)
+    return torch.where(there, rise, 0.0).squeeze(-1)
 
 
 def mixed(log_mass: Tensor, grid: Grid, share: Tensor) -> tuple[Tensor, Grid]:
