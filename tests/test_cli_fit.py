@@ -159,3 +159,29 @@ def test_exact_from_the_command_line(run):
     assert found["upper"] == pytest.approx(0.83, abs=0.05)
     assert run(*arguments, "--seed", "3")[1] == out
     assert run(*arguments, "--seed", "4")[1] != out
+
+
+@pytest.mark.parametrize(
+    ("extra", "sentence"),
+    [
+        (["--report", "bounds.pdf"], "--report must end in .html or .htm (a browser prints it as PDF)"),
+        (["--plot", "bounds.html"], "--plot must end in .svg or .png or .pdf"),
+        (["--plot", "no-such-folder/bounds.svg"], "the folder of --plot no-such-folder/bounds.svg does not exist"),
+        (["--title", "A trial"], "--title and --question are the report's"),
+    ],
+)
+def test_pages_that_cannot_be_written_are_refused_at_once(run, extra, sentence):
+    code, out, err = run("counts", *CHOLESTYRAMINE, *extra)
+    assert (code, out) == (2, "")
+    assert sentence in err
+
+
+def test_report_has_the_title_and_the_question_and_the_picture_is_a_picture(run, tmp_path):
+    page, picture = tmp_path / "bounds.html", tmp_path / "bounds.svg"
+    words = ("--title", "Cholestyramine", "--question", "Does it lower <cholesterol>?")
+    code, _, err = run("counts", *CHOLESTYRAMINE, "--report", str(page), "--plot", str(picture), *words)
+    assert code == 0, err
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>Cholestyramine</h1>" in text
+    assert "Does it lower &lt;cholesterol&gt;?" in text
+    assert picture.read_text(encoding="utf-8").count("<svg") == 1

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
-from ivicl.cli.output import FORMAT_FLAG, Format, OutputFile, TableOrJson, choose_format, say_headline, text_of, write
+from ivicl.cli.output import (
+    FORMAT_FLAG,
+    Format,
+    OutputFile,
+    Pages,
+    PlotFile,
+    ReportFile,
+    TableOrJson,
+    choose_format,
+    say_headline,
+    text_of,
+    write,
+)
 from ivicl.errors import InputError, design_warnings_off
 
 if TYPE_CHECKING:
@@ -42,11 +54,15 @@ def fit(
     combine: flags.Combine = None,
     thresholds: flags.NThresholds = None,
     model: flags.ModelFile = None,
-    report: flags.Report = None,
+    report: ReportFile = None,
+    title: flags.Title = None,
+    question: flags.Question = None,
+    plot: PlotFile = None,
     strict: flags.Strict = False,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
+    pages = Pages(report, title, question, plot)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
@@ -55,7 +71,7 @@ def fit(
     data = _read(source, roles)
     with design_warnings_off():
         result = estimator.fit_data(data)
-    _hand_over(result, chosen, output, report, strict)
+    _hand_over(result, chosen, output, pages, strict)
 
 
 def counts(
@@ -73,7 +89,10 @@ def counts(
     seed: flags.Seed = 0,
     option: flags.Options = None,
     model: flags.ModelFile = None,
-    report: flags.Report = None,
+    report: ReportFile = None,
+    title: flags.Title = None,
+    question: flags.Question = None,
+    plot: PlotFile = None,
     missing_outcome: flags.MissingOutcome = "drop",
     strict: flags.Strict = False,
 ) -> None:
@@ -85,10 +104,11 @@ def counts(
         )
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
+    pages = Pages(report, title, question, plot)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model))
     with design_warnings_off():
         result = estimator.fit_counts(table, missing_outcome)
-    _hand_over(result, chosen, output, report, strict)
+    _hand_over(result, chosen, output, pages, strict)
 
 
 def check(
@@ -193,11 +213,10 @@ def _with_flags(option: list[str] | None, combine: str | None, thresholds: int |
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 
-def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, report: str | None, strict: bool) -> None:
+def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, pages: Pages, strict: bool) -> None:
     """The result in its format; where that is for programs the warnings go to stderr as well."""
     say_headline(result.diagnostics, chosen not in (Format.json, Format.csv), output)
-    if report is not None:
-        typer.echo(f"ivicl: report in {result.report(report)}.", err=True)
+    pages.write(result)
     if chosen is not Format.table:
         for warning in result.warnings:
             typer.echo(f"ivicl: {warning}", err=True)

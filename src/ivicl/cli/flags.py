@@ -64,7 +64,10 @@ NThresholds = Annotated[
     int | None, typer.Option("--thresholds", help="Binary problems made of an outcome that is not binary (16).")
 ]
 ModelFile = Annotated[str | None, typer.Option("--model", help="A model file instead of the shipped one.")]
-Report = Annotated[str | None, typer.Option("--report", help="Also write a report for readers, one HTML file.")]
+Title = Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default=False)]
+Question = Annotated[
+    str | None, typer.Option("--question", help="The report's question in your words.", show_default=False)
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 3 if the data contradict the design (grade stop).")
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
@@ -12,6 +14,7 @@ from ivicl.errors import InputError
 
 if TYPE_CHECKING:
     from ivicl.results.diagnostics.records import Diagnostics
+    from ivicl.results.result import BoundsResult
 
 
 class Format(StrEnum):
@@ -70,7 +73,36 @@ OutputFile = Annotated[
     ),
 ]
 
-PlotFile = Annotated[Path | None, typer.Option("--plot", help="Also draw it: an .svg, .png or .pdf file.")]
+
+def _ends_in(flag: str, endings: tuple[str, ...], remark: str) -> Callable[[Path | None], Path | None]:
+    """A check of the file's name when the call is read: not after minutes of fitting."""
+
+    def checked(path: Path | None) -> Path | None:
+        if path is not None and path.suffix.lower() not in endings:
+            raise InputError(f"{flag} must end in {' or '.join(endings)} ({remark}), but it is {path}.")
+        if path is not None and not path.absolute().parent.is_dir():
+            raise InputError(f"the folder of {flag} {path} does not exist; make it first, or name another.")
+        return path
+
+    return checked
+
+
+PlotFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        help="Also draw it: an .svg, .png or .pdf file.",
+        callback=_ends_in("--plot", (".svg", ".png", ".pdf"), "SVG and PDF stay sharp in print"),
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        help="Also write a report for readers, one HTML file.",
+        callback=_ends_in("--report", (".html", ".htm"), "a browser prints it as PDF"),
+    ),
+]
 
 FORMAT_OF_ENDING = {".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".tex": "latex"}
 STANDARD_OUTPUT = Path("-")
@@ -93,6 +125,28 @@ def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyF
         hint = "; options of the method are given by --set" if "=" in output.name else ""
         raise InputError(f"--output must end in {', '.join(formats)}, or --format be given, but it is {output}{hint}.")
     return known(formats[output.suffix.lower()])
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What is written for readers beside the answer."""
+
+    report: Path | None
+    title: str | None
+    question: str | None
+    plot: Path | None
+
+    def __post_init__(self) -> None:
+        if self.report is None and (self.title or self.question):
+            raise InputError("--title and --question are the report's: name its file with --report page.html.")
+
+    def write(self, result: BoundsResult) -> None:
+        if self.report is not None:
+            written = result.report(self.report, title=self.title, question=self.question)
+            typer.echo(f"ivicl: report in {written}.", err=True)
+        if self.plot is not None:
+            # Every method has a ladder; a posterior only some.
+            typer.echo(f"ivicl: picture in {result.plot('ladder').save(self.plot)}.", err=True)
 
 
 def save_picture(found: Drawn, plot: Path | None) -> None:

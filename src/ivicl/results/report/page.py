@@ -26,6 +26,8 @@ def escape(text: str) -> str:
 def write_report(result: BoundsResult, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
     """Write the report and return its path."""
     path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a report is an HTML file, but '{path.name}' ends otherwise; a browser prints it as PDF.")
     try:
         path.write_text(report_html(result, title=title, question=question), encoding="utf-8")
     except OSError as error:
