@@ -14,6 +14,8 @@ from ivicl import IVBounds
 from ivicl._shared.frames import as_kind, kind_of
 from ivicl.datasets import load
 from ivicl.errors import DesignWarning, InputError
+from ivicl.results.report.words import data_rows, methods_paragraph
+from ivicl.results.result import BoundsResult
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
 
@@ -108,3 +110,27 @@ def test_notebook_leads_with_a_stop_and_escapes_text() -> None:
     page = result._repr_html_()
     assert page.index('role="alert"') < page.index("<table")
     assert "<b>z" not in page
+
+
+def labelled() -> pl.DataFrame:
+    frame = table()
+    return frame.with_columns(
+        offer=pl.Series(["yes" if z else "no" for z in frame["z"]]),
+        site=pl.Series(["north", "south", "west", "east"] * (len(frame) // 4)),
+    )
+
+
+def test_readers_see_the_callers_words() -> None:
+    """Values instead of 0 and 1, and variables instead of a column for each level."""
+    result = IVBounds(method="balke-pearl", within="covariates").fit(
+        labelled(), outcome="y", treatment="t", instrument="offer", covariates=["site"]
+    )
+    assert len(result.covariates) == 3
+    assert result.variables == ("site",)
+    words = dict(data_rows(result))
+    assert re.fullmatch(r"\d+ with offer = no, \d+ with offer = yes", words["Arms"])
+    assert words["Covariates"] == "site (3 columns)"
+    assert "covariates were site." in methods_paragraph(result)
+    ticks = [tick.get_text() for tick in result.plot("compliance").figure.axes[0].get_yticklabels()]
+    assert ticks == ["offer = no", "offer = yes"]
+    assert BoundsResult.from_dict(result.to_dict()).variables == ("site",)

@@ -230,6 +230,7 @@ def make_result(
         ladder=climb(data, method, found, request) if ladder else None,
         warnings=found.warnings,
         notes=tuple(data.report.notes),
+        variables=data.report.variables,
         codings=dict(data.report.codings),
         model=found.model,
         details=found.details,

@@ -37,6 +37,8 @@ class DataReport:
     """Sentences on what was dropped, filled, joined or recoded."""
     sampled_from: int | None = None
     """Rows of the whole table, where an engine held too many different ones and a sample of them was read."""
+    variables: tuple[str, ...] = ()
+    """Covariates by the caller's names; text becomes several columns of x."""
     lost: LostPeople = NOBODY
     """People by [z][t] whose outcome is missing and nothing else, whether they were dropped or kept."""
 
@@ -328,7 +330,8 @@ def _build(
     people = count_lost(z_read, t_read, codings, all_weights, lost)
     if free and not seen.all():
         notes.append(note("kept_lost", count=int(rows[~seen].sum()), column=y.name))
-    report = DataReport(int(weights.sum()), int(rows.sum()), dropped, codings, notes, sampled_from, people)
+    variables = tuple(column.name for column in x)
+    report = DataReport(int(weights.sum()), int(rows.sum()), dropped, codings, notes, sampled_from, variables, people)
     names = tuple(name for name, _ in encoded)
     values = np.full(len(seen), outcome.range[0])
     values[seen] = outcome.values

@@ -99,6 +99,8 @@ class BoundsResult(Record):
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What was done to the data on its way in."""
+    variables: tuple[str, ...] = ()
+    """Covariates by the caller's names."""
     codings: dict[str, Coding] = field(default_factory=dict)
     """Role -> column, and which of its values became 0 and 1."""
     model: ModelInfo | None = None

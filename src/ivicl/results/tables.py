@@ -81,10 +81,17 @@ def _outcome_line(cuts: Thresholds, outcome_range: tuple[float, float]) -> tuple
     return "Thresholds", f"{cuts.problems}, {cuts.combine}; rounding slack {number(cuts.slack)}"
 
 
+def covariate_names(result: BoundsResult) -> tuple[str, ...]:
+    """As the caller knows them; the names of the encoded columns where that is not known."""
+    return result.variables or result.covariates
+
+
 def covariates(result: BoundsResult) -> str:
-    return (", ".join(result.covariates) or "none") + (
-        "" if result.adjusted or not result.covariates else " (not used)"
-    )
+    names = covariate_names(result)
+    if not names:
+        return "none"
+    columns = "" if len(names) == len(result.covariates) else f" ({len(result.covariates)} columns)"
+    return ", ".join(names) + columns + ("" if result.adjusted else " (not used)")
 
 
 def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:

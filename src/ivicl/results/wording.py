@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ivicl.methods.base import Covers, IntervalKind
+
+if TYPE_CHECKING:
+    from ivicl.results.result import BoundsResult
 
 
 def number(value: float) -> str:
@@ -22,3 +27,9 @@ def level(kind: IntervalKind, alpha: float, covers: Covers) -> str:
         return "estimated"
     what = " for the set" if covers == "set" else ""
     return f"{100 * (1 - alpha):g} % {kind}{what}"
+
+
+def arm(result: BoundsResult, z: int) -> str:
+    """An arm of the instrument in the caller's words: "offer = yes"; "Z = 1" where there are none."""
+    coding = result.codings.get("instrument")
+    return f"Z = {z}" if coding is None else f"{coding.column} = {coding.one if z else coding.zero}"

@@ -8,7 +8,8 @@ from ivicl._shared.numbers import rounded, rounded_interval
 from ivicl.methods.assumptions import ASSUMPTIONS, denials, in_reading_order, own_sentences, uses_instrument
 from ivicl.methods.estimands import estimand
 from ivicl.methods.outcomes import COMBINATIONS
-from ivicl.results.tables import covariates, lost_outcomes
+from ivicl.results.tables import covariate_names, covariates, lost_outcomes
+from ivicl.results.wording import arm
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
@@ -70,7 +71,7 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
         rows.append(("Outcome's range", f"{low:g} to {high:g}"))
     rows.append(("People", f"{result.n:,}" + (f" in {result.n_rows:,} rows" if result.n != result.n_rows else "")))
     stage = result.diagnostics.first_stage
-    rows.append(("Arms", f"{stage.n_z0:,} with Z = 0, {stage.n_z1:,} with Z = 1"))
+    rows.append(("Arms", f"{stage.n_z0:,} with {arm(result, 0)}, {stage.n_z1:,} with {arm(result, 1)}"))
     rows.append(("Rows dropped", f"{result.n_dropped:,}"))
     rows += lost_outcomes(result)
     rows.append(("Covariates", covariates(result)))
@@ -110,7 +111,9 @@ def methods_paragraph(result: BoundsResult) -> str:
     )
     model = f", model {result.model.name}, sha256 {result.model.sha256[:12]}" if result.model else ""
     text += f"The method is {result.procedure or result.label} (ivicl {result.version}, '{result.method}'{model}); "
-    text += f"covariates were {', '.join(result.covariates)}. " if result.adjusted else "no covariates were used. "
+    text += (
+        f"covariates were {', '.join(covariate_names(result))}. " if result.adjusted else "no covariates were used. "
+    )
     text += f"{_kind(result)} "
     losses = result.diagnostics.losses
     if losses is not None:
