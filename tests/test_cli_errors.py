@@ -93,7 +93,7 @@ def test_an_interruption_is_130_without_a_traceback(run, monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ivicl.data.files.read_table", interrupted)
+    monkeypatch.setattr("ivicl.data.scanning.open_table", interrupted)
     code, out, err = run("fit", "data.csv", *ROLES, "-m", "manski")
     assert (code, out, err.strip()) == (130, "", "")  # typer may end the line of the ^C
     monkeypatch.setattr(ivicl.cli, "app", lambda **_: interrupted())

@@ -77,3 +77,15 @@ def test_the_width_does_not_grow_with_distinct_rows():
         widths.append(IVBounds().fit(frame, covariates=[f"x{j}" for j in range(5)], **ROLES).width)
     assert widths[1] < widths[0] + 0.01
     assert widths[2] < widths[1] + 0.01
+
+
+def test_a_sample_says_what_it_costs(stand_in):
+    """In numbers, and about right: the stand-in's sampling part shrinks as one over the root of the people."""
+    frame = made_up(8000)
+    wide = IVBounds(max_rows=1000).fit(frame, covariates=["x0"], **ROLES)
+    cost = next(warning for warning in wide.warnings if "wider by about" in warning)
+    found = float(cost.split("wider by about ")[1].split(" of ")[0])
+    parts = wide.width_parts
+    assert found == pytest.approx(parts.not_enough_data * (1 - (wide.details["n_used"] / 8000) ** 0.5), rel=0.2)
+    whole = IVBounds().fit(frame, covariates=["x0"], **ROLES)
+    assert not any("wider by about" in warning for warning in whole.warnings)

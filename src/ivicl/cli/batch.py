@@ -40,7 +40,7 @@ def batch(
 ) -> None:
     """One row of bounds for each study. A study that cannot be fitted is a row with its error."""
     from ivicl._shared.progress import progress_bar
-    from ivicl.data.files import read_table
+    from ivicl.data.scanning import open_table
     from ivicl.scale.many import fit_studies, split, stop_sentence
     from ivicl.scale.store import Store, describe
 
@@ -51,7 +51,7 @@ def batch(
     estimator.request()
     if output == "-" and resume:
         raise InputError("--resume needs an output file; standard output cannot be taken up again.")
-    studies = split(read_table(source), flags.names(by), roles)
+    studies = split(open_table(source), flags.names(by), roles)
     store = Store(output, describe(estimator, studies), resume=resume, overwrite=overwrite)
     todo = [i for i in range(len(studies)) if i not in store.done]
     if store.done:

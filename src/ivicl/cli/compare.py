@@ -53,7 +53,7 @@ def compare(
 ) -> None:
     """Several methods side by side. One that cannot run on these data is a row with its reason."""
     from ivicl.data import IVData
-    from ivicl.data.files import read_table
+    from ivicl.data.scanning import open_table
     from ivicl.scale.compare import USUAL, check, compare_on
 
     chosen = choose_format(output_format, output, Format)
@@ -62,7 +62,7 @@ def compare(
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
     )
-    found = compare_on(IVData.from_roles(read_table(source), roles), estimators)
+    found = compare_on(IVData.from_roles(open_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics
     say_headline(diagnostics, chosen not in (Format.json, Format.csv), output)
     save_picture(found, plot)

@@ -202,9 +202,9 @@ def _get_ready_beside(estimator: IVBounds) -> None:
 
 def _read(source: str, roles: Roles) -> IVData:
     from ivicl.data import IVData
-    from ivicl.data.files import read_table
+    from ivicl.data.scanning import open_table
 
-    return IVData.from_roles(read_table(source), roles)
+    return IVData.from_roles(open_table(source), roles)
 
 
 def _with_flags(option: list[str] | None, combine: str | None, thresholds: int | None, model: str | None) -> list[str]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 Source = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet, JSON lines, Feather, Excel or Stata; - for standard input.", show_default=False
+        help="CSV, TSV (gzipped or not), Parquet, JSON lines, Feather, Excel or Stata; a pattern in quotes such as "
+        "'data/*.parquet'; - for standard input.",
+        show_default=False,
     ),
 ]
 Outcome = Annotated[str, typer.Option("-y", "--outcome", help="Column of the outcome.", show_default=False)]

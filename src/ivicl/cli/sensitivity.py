@@ -57,7 +57,7 @@ def sensitivity(
 ) -> None:
     """Bounds against how far an assumption may fail, and the breakdown point at which the sign is lost."""
     from ivicl.data import IVData
-    from ivicl.data.files import read_table
+    from ivicl.data.scanning import open_table
     from ivicl.results.sensitivity import check_kind, checked_eps
 
     chosen = choose_format(output_format, output, Format)
@@ -66,7 +66,7 @@ def sensitivity(
     estimator = flags.estimator(method, alpha, seed, option)
     estimator.request()
     roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
-    data = IVData.from_roles(read_table(source), roles)
+    data = IVData.from_roles(open_table(source), roles)
     with design_warnings_off():
         result = estimator.fit_data(data)
     found = result.sensitivity(kind, shares)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ivicl.data.checks import WeightFacts
 from ivicl.data.encoding import Column, column_from_array, show_values
+from ivicl.data.files import first_sentence
 from ivicl.data.rules import refusal
 from ivicl.data.sampling import sampled
 from ivicl.errors import InputError, IVICLError
@@ -44,17 +45,25 @@ class ReadTable:
         return ReadTable(columns, self.rows[keep], self.sampled_from)
 
 
-def read_compressed(frame: nw.LazyFrame[Any], roles: Mapping[str, str], weights: str | None, seed: int) -> ReadTable:
-    """The columns of `roles`, merged in the frame's engine; `weights` are added up where rows are merged."""
+def read_compressed(
+    frame: nw.LazyFrame[Any],
+    roles: Mapping[str, str],
+    weights: str | None,
+    seed: int,
+    retype: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+) -> ReadTable:
+    """The columns of `roles`, merged in the frame's engine; `weights` are added up where rows are merged.
+
+    `retype` gives the merged rows the types that they have not had so far.
+    """
     names = [name for name in roles.values() if name != weights]
     plain = _weighed(frame, names, weights)
     keys = [f"k{i}" for i in range(len(names))]
-    total = None
-    if _ask(lambda: _rows(plain)) > MOST_ENTRIES:
-        plain, total = _ask(lambda: _few_enough(plain, keys, weights, seed))
-    merged = _ask(lambda: _collected(_grouped(plain, keys, weights)))
+    merged, total = _ask(lambda: _merge(plain, keys, weights, seed))
     if not len(merged):
         return ReadTable({name: column_from_array(name, np.zeros(0)) for name in roles.values()}, np.zeros(0))
+    if retype is not None:
+        merged = retype(merged)
     columns = {name: column_from_array(name, _series(merged[key])) for key, name in zip(keys, names, strict=True)}
     if weights is not None:
         _weight_facts(merged).check(weights)
@@ -108,29 +117,26 @@ def _weight_facts(merged: pl.DataFrame) -> WeightFacts:
     )
 
 
-def _few_enough(
+def _merge(
     plain: nw.LazyFrame[Any], keys: list[str], weights: str | None, seed: int
-) -> tuple[nw.LazyFrame[Any], int | None]:
-    """The frame itself if its different rows can be taken out; else a sample of its rows, and how many there were.
+) -> tuple[pl.DataFrame, int | None]:
+    """All different rows if they can be taken out; else those of a sample, and how many rows there were in all.
 
-    Twice as many rows as can be taken are drawn and counted first: if these alone are too many different ones, the
-    table's are, and a GROUP BY over all of it would only fill the engine's memory to say so.
+    The first rows are looked at alone: if these differ too much, so do all, and a GROUP BY over the whole table would
+    only fill the engine's memory to say so.
     """
+    if _rows(plain.head(2 * MOST_ENTRIES).select(*keys).unique()) <= MOST_ENTRIES:
+        merged = _collected(_grouped(plain, keys, weights).head(MOST_ENTRIES + 1))
+        if len(merged) <= MOST_ENTRIES:
+            return merged, None
     total = _rows(plain)
-    found = 0
-    if total > 2 * MOST_ENTRIES:
-        found = _rows(sampled(plain, 2 * MOST_ENTRIES / total, seed).select(*keys).unique())
-    if found <= MOST_ENTRIES:
-        found = _rows(plain.select(*keys).unique())
-    if found <= MOST_ENTRIES:
-        return plain, None
     if weights is not None:
         raise InputError(
             f"the table has {total:,} rows with weights and more than {MOST_ENTRIES:,} of them differ, so that they "
             "can be neither merged nor sampled (a sample must be of people): round or leave out covariates that are "
             "nearly all different."
         )
-    return sampled(plain, MOST_ENTRIES / total, seed), total
+    return _collected(_grouped(sampled(plain, MOST_ENTRIES / total, seed), keys, weights)), total
 
 
 def _rows(frame: nw.LazyFrame[Any]) -> int:
@@ -172,6 +178,6 @@ def _ask(question: Callable[[], Answer]) -> Answer:
     except (IVICLError, KeyboardInterrupt):
         raise
     except Exception as error:
-        lines = str(error).strip().splitlines()
-        reason = (lines[0] if lines else type(error).__name__).rstrip(".")[:200]
-        raise InputError(f"the engine that holds the table could not merge its rows: {reason}.") from error
+        raise InputError(
+            f"the engine that holds the table could not merge its rows: {first_sentence(error)}"
+        ) from error

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ivicl.data.formats import Reader, reader_of
 from ivicl.data.rules import rules
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARQUET_MAGIC = b"PAR1"
+GZIP_MAGIC = b"\x1f\x8b"
 SEPARATORS: list[str] = rules()["file"]["separators"]
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -33,6 +36,9 @@ def read_table(source: str) -> pl.DataFrame:
     content = _content(source, name)
     with _opened(content) as stream:
         start = stream.read(4096)
+    if start.startswith(GZIP_MAGIC):
+        content, source = _unpacked(content, name), source.removesuffix(".gz")
+        start = content.getvalue()[:4096]
     if start.startswith(PARQUET_MAGIC):
         try:
             return pl.read_parquet(content)
@@ -75,24 +81,38 @@ def _read_csv(content: Path | io.BytesIO, name: str) -> pl.DataFrame:
 
     # polars takes a file by its path, so that the bytes of a large table are never a second copy in memory.
     with _opened(content) as stream:
-        separator, header = _csv_header(stream, name)
+        separator, header = csv_header(stream, name)
     try:
-        # Types are inferred from all rows: a column that turns to text in row 10,001 must not become an error.
-        frame = pl.read_csv(
-            content,
-            separator=separator,
-            infer_schema_length=None,
-            null_values=rules()["file"]["missing"],
-            glob=False,
-        )
+        frame = pl.read_csv(content, **csv_options(separator))
     except Exception as error:
         if "invalid utf-8" in str(error):
             raise UnicodeDecodeError("utf-8", b"", 0, 0, str(error)) from None
-        raise InputError(f"{name} is not a table: {_first_sentence(error)}") from error
-    _refuse_duplicates(header, name)
+        raise InputError(f"{name} is not a table: {first_sentence(error)}") from error
+    refuse_duplicates(header, name)
     if not len(frame):
         raise InputError(f"{name} has a header but no rows.")
     return frame
+
+
+def csv_options(separator: str) -> dict[str, Any]:
+    """How polars reads our text files.
+
+    Types are inferred from all rows: a column that turns to text in row 10,001 must not become an error.
+    """
+    return {
+        "separator": separator,
+        "infer_schema_length": None,
+        "null_values": rules()["file"]["missing"],
+        "glob": False,
+    }
+
+
+def _unpacked(content: Path | io.BytesIO, name: str) -> io.BytesIO:
+    raw = content.getvalue() if isinstance(content, io.BytesIO) else content.read_bytes()
+    try:
+        return io.BytesIO(gzip.decompress(raw))
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} looks like a gzip file but cannot be unpacked: {first_sentence(error)}") from error
 
 
 def _read_other(reader: Reader, content: Path | io.BytesIO, name: str) -> pl.DataFrame:
@@ -101,7 +121,7 @@ def _read_other(reader: Reader, content: Path | io.BytesIO, name: str) -> pl.Dat
     except MissingDependencyError as error:
         raise MissingDependencyError(f"{name}: {error}") from None
     except Exception as error:
-        raise InputError(f"{name} cannot be read: {_first_sentence(error)}") from error
+        raise InputError(f"{name} cannot be read: {first_sentence(error)}") from error
     if not len(frame):
         raise InputError(f"{name} has columns but no rows.")
     return frame
@@ -123,7 +143,7 @@ def _content(source: str, name: str) -> Path | io.BytesIO:
     return path
 
 
-def _csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
+def csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
     """The separator and the column names, from no more of the content than its first line.
 
     The line may go on over several where a name in quotes holds a line break, so the csv module finds its end; the
@@ -152,7 +172,7 @@ def _csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
     return separator, header
 
 
-def _refuse_duplicates(header: list[str], name: str) -> None:
+def refuse_duplicates(header: list[str], name: str) -> None:
     seen: set[str] = set()
     for column in header:
         if column in seen:
@@ -160,6 +180,6 @@ def _refuse_duplicates(header: list[str], name: str) -> None:
         seen.add(column)
 
 
-def _first_sentence(error: Exception) -> str:
+def first_sentence(error: Exception) -> str:
     text = str(error).strip().splitlines()
     return (text[0] if text else type(error).__name__).rstrip(".")[:160] + "."

@@ -10,6 +10,7 @@ import numpy as np
 
 from ivicl.data.compression import ReadTable, read_compressed
 from ivicl.data.encoding import Column, column_from_array, show_values
+from ivicl.data.scanning import TextScan
 from ivicl.errors import InputError
 
 
@@ -21,10 +22,14 @@ def read_frame(df: Any, roles: Mapping[str, str], weights: str | None = None, se
     """
     import narwhals as nw
 
+    retype = None
+    if isinstance(df, TextScan):
+        _check_names(df.frame.collect_schema().names(), roles)
+        df, retype = (df.frame if weights is None else df.with_numbers(weights)), df.typed
     frame = None if isinstance(df, Mapping) else _frame(df, roles)
     if isinstance(frame, nw.LazyFrame):
         _check_names(frame.collect_schema().names(), roles)
-        return read_compressed(frame, roles, weights, seed)
+        return read_compressed(frame, roles, weights, seed, retype)
     columns = _columns(df if frame is None else frame, roles)
     return ReadTable(columns, np.ones(len(next(iter(columns.values())))))
 

@@ -53,6 +53,17 @@ def sample_sentence(data: IVData, used: IVData, max_rows: int) -> str:
     )
 
 
+def cost_sentence(data: IVData, used: int, width: float, set_width: float) -> str:
+    """What the sample costs in width, in numbers: the part that is sampling error shrinks as 1 / sqrt(people)."""
+    people = data.n
+    if data.report.sampled_from is not None:
+        people = round(people * data.report.sampled_from / (data.report.n_rows + data.report.n_dropped))
+    cost = max(width - set_width, 0.0) * (1 - np.sqrt(min(used / people, 1.0)))
+    return (
+        f"with {used:,} of {people:,} people instead of all, the interval is wider by about {cost:.2g} of {width:.3g}."
+    )
+
+
 def seconds(rows: int) -> float:
     """A rough forecast of the forward passes over that many rows."""
     return rows * SECONDS_PER_ROW

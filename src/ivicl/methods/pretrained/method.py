@@ -20,7 +20,14 @@ from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInf
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
 from ivicl.methods.pretrained.batching import predict_tables
 from ivicl.methods.pretrained.effective import Worth, worth
-from ivicl.methods.pretrained.large import MAX_ROWS, MAX_ROWS_PER_THRESHOLD, sample_sentence, seconds, shrink
+from ivicl.methods.pretrained.large import (
+    MAX_ROWS,
+    MAX_ROWS_PER_THRESHOLD,
+    cost_sentence,
+    sample_sentence,
+    seconds,
+    shrink,
+)
 from ivicl.methods.pretrained.runtime import Model, Posteriors
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.tables import binary_tables, left_out_columns
@@ -136,6 +143,7 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
         )
     details: dict[str, Any] = {
         "n_used": used.n,
+        "sampled": used.n < merged.n or data.report.sampled_from is not None,
         "rows_used": tables[0].rows,
         "left_out_columns": left_out,
     }
@@ -165,6 +173,10 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
     usual: Covers = "effect" if cuts is not None and cuts.combine == "independent" else "set"
     covers = request.covers or usual
     lower, upper = (identified if covers == "set" else effect).interval(request.alpha)
+    warnings = question.warnings
+    if question.details["sampled"]:
+        used, set_width = question.details["n_used"], identified.upper.mean - identified.lower.mean
+        warnings += (cost_sentence(data, used, upper - lower, set_width),)
     return MethodBounds(
         lower,
         upper,
@@ -174,7 +186,7 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
         estimates=Estimates(identified.lower.mean, identified.upper.mean, identified.lower.sd, identified.upper.sd),
         thresholds=cuts,
         model=question.model,
-        warnings=question.warnings,
+        warnings=warnings,
         details=question.details,
     )
 
