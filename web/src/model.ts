@@ -3,13 +3,15 @@ import * as ort from "onnxruntime-web/wasm";
 import { FACTS } from "./facts";
 import { BinnedPosterior, IdentifiedSet, sum } from "./posterior";
 
-/** What the graph is asked: rows of (x, z, t, y) that w people share, y between 0 and 1. */
+/** What the graph is asked: rows of (x, z, t) that w people share, with the mean y of their outcomes, between 0 and 1. */
 export interface Rows {
   x: Float64Array[];
   z: Float64Array;
   t: Float64Array;
   y: Float64Array;
   w: Float64Array;
+  /** Variance of the outcome among the people of the row; none is zero. Only for a graph that takes amounts. */
+  v?: Float64Array;
 }
 
 /** What it answers, on the scale of an outcome between 0 and 1. */
@@ -19,11 +21,13 @@ export interface Answer {
 }
 
 export interface Model {
+  /** Outcomes between 0 and 1 may enter as they are; else they must be 0 or 1. */
+  takesAmounts: boolean;
   answer(rows: Rows): Promise<Answer>;
 }
 
 /** The schema of the graph (ivicl/methods/pretrained/runtime.py) and how to speak it. A new graph is a new entry. */
-const SCHEMAS: Record<number, (session: ort.InferenceSession) => Model> = { 1: firstSchema };
+const SCHEMAS: Record<number, (session: ort.InferenceSession) => Model> = { 1: firstSchema, 2: secondSchema };
 
 /** Load the wasm and the model file, both beside the page. `progress` is told the share of the bytes that are here. */
 export async function loadModel(base: string, progress: (share: number) => void): Promise<Model> {
@@ -67,22 +71,74 @@ const EDGES = Float64Array.from({ length: BINS + 1 }, (_, k) => (k === BINS ? 1 
 /** Inputs x (B,N,D) in float64 and z, t, y, w (B,N); outputs: log probabilities (B,K) of effect, lower and upper end. */
 function firstSchema(session: ort.InferenceSession): Model {
   return {
+    takesAmounts: false,
     async answer(rows) {
-      const { x, z, t, y, w } = varies(rows.x) ? rows : eightCells(rows);
-      const n = w.length;
-      const flat = new Float64Array(n * x.length);
-      x.forEach((column, j) => column.forEach((value, i) => (flat[i * x.length + j] = value)));
-      const part = (values: Float64Array) => new ort.Tensor("float32", Float32Array.from(values), [1, n]);
-      const feed = { x: new ort.Tensor("float64", flat, [1, n, x.length]), z: part(z), t: part(t), y: part(y), w: part(w) };
-      const found = await session.run(feed);
-      const posterior = (name: string) => {
-        const masses = Float64Array.from(found[name]!.data as Float32Array, Math.exp);
-        const total = sum(masses);
-        return new BinnedPosterior(EDGES, masses.map((m) => m / total));
-      };
+      const found = await session.run(feedOf(varies(rows.x) ? rows : eightCells(rows), "ztyw"), ["effect", "lower", "upper"]);
+      const posterior = (name: string) => new BinnedPosterior(EDGES, shares(numbers(found[name]!)));
       return { effect: posterior("effect"), ends: new IdentifiedSet(posterior("lower"), posterior("upper")) };
     },
   };
+}
+
+/** Of the second schema: eleven quantities, of which the first two are the ends of the effect, on grids of their own. */
+const QUANTITIES = 11;
+const CELLS = 128;
+const [REACH, SPAN] = [0.8, 5];
+const OFFSETS = Float64Array.from({ length: CELLS + 1 }, (_, k) => REACH * Math.sinh(-SPAN + ((2 * SPAN) / CELLS) * k));
+
+/** Merged rows with the mean and the variance of y; outputs: log probabilities of the effect, and anchor, unit and log mass of the quantities. */
+function secondSchema(session: ort.InferenceSession): Model {
+  return {
+    takesAmounts: true,
+    async answer(rows) {
+      const yesNo = rows.y.every((y) => y === 0 || y === 1);
+      const merged = varies(rows.x) ? rows : yesNo ? eightCells(rows) : fourCells(rows);
+      const told = {
+        no_defiers: new ort.Tensor("float32", new Float32Array(1), [1, 1]),
+        design: new ort.Tensor("float32", new Float32Array(QUANTITIES).fill(1), [1, QUANTITIES]),
+      };
+      const found = await session.run({ ...feedOf(merged, "ztyvw"), ...told }, ["effect", "anchor", "unit", "mass"]);
+      const [anchor, unit, mass] = [numbers(found["anchor"]!), numbers(found["unit"]!), numbers(found["mass"]!)];
+      const end = (place: number) => {
+        const edges = OFFSETS.map((offset) => Math.min(Math.max(anchor[place]! + unit[place]! * offset, -1), 1));
+        return onCells(edges, shares(mass.subarray(place * CELLS, (place + 1) * CELLS)));
+      };
+      return { effect: new BinnedPosterior(EDGES, shares(numbers(found["effect"]!))), ends: new IdentifiedSet(end(0), end(1)) };
+    },
+  };
+}
+
+/** On edges some of which are equal, cut to the possible range: what a cell without width holds goes to the next one that has some. */
+function onCells(edges: Float64Array, masses: Float64Array): BinnedPosterior {
+  const wide = [...masses.keys()].filter((k) => edges[k + 1]! > edges[k]!);
+  const held = new Float64Array(wide.length);
+  let owner = 0;
+  masses.forEach((mass, k) => {
+    while (owner < wide.length - 1 && wide[owner]! < k) owner++;
+    held[owner]! += mass;
+  });
+  return new BinnedPosterior(Float64Array.from([...wide.map((k) => edges[k]!), edges[wide[wide.length - 1]! + 1]!]), held);
+}
+
+function feedOf(rows: Rows, parts: string): Record<string, ort.Tensor> {
+  const { x, w } = rows;
+  const n = w.length;
+  const flat = new Float64Array(n * x.length);
+  x.forEach((column, j) => column.forEach((value, i) => (flat[i * x.length + j] = value)));
+  const named: Record<string, Float64Array> = { z: rows.z, t: rows.t, y: rows.y, w, v: rows.v ?? new Float64Array(n) };
+  const narrow = [...parts].map((name) => [name, new ort.Tensor("float32", Float32Array.from(named[name]!), [1, n])]);
+  return { x: new ort.Tensor("float64", flat, [1, n, x.length]), ...Object.fromEntries(narrow) };
+}
+
+function numbers(tensor: ort.Tensor): Float64Array {
+  return Float64Array.from(tensor.data as Float32Array | Float64Array);
+}
+
+/** Probabilities from log probabilities that sum to one up to float32. */
+function shares(logs: Float64Array): Float64Array {
+  const masses = logs.map(Math.exp);
+  const total = sum(masses);
+  return masses.map((m) => m / total);
 }
 
 function varies(x: Float64Array[]): boolean {
@@ -95,4 +151,15 @@ function eightCells({ z, t, y, w }: Rows): Rows {
   const counts = new Float64Array(8);
   w.forEach((weight, i) => (counts[4 * z[i]! + 2 * t[i]! + y[i]!]! += weight));
   return { x: [], z: cells.map((k) => k >> 2), t: cells.map((k) => (k >> 1) & 1), y: cells.map((k) => k & 1), w: counts };
+}
+
+/** An amount without covariates: people, mean and variance in each (z, t). */
+function fourCells({ z, t, y, w, v }: Rows): Rows {
+  const [people, mean, spread] = [new Float64Array(4), new Float64Array(4), new Float64Array(4)];
+  const cell = (i: number) => 2 * z[i]! + t[i]!;
+  w.forEach((weight, i) => (people[cell(i)]! += weight));
+  w.forEach((weight, i) => (mean[cell(i)]! += (weight * y[i]!) / people[cell(i)]!));
+  w.forEach((weight, i) => (spread[cell(i)]! += (weight * ((y[i]! - mean[cell(i)]!) ** 2 + (v?.[i] ?? 0))) / people[cell(i)]!));
+  const cells = Float64Array.from({ length: 4 }, (_, k) => k);
+  return { x: [], z: cells.map((k) => k >> 1), t: cells.map((k) => k & 1), y: mean, w: people, v: spread };
 }

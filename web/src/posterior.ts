@@ -36,14 +36,6 @@ export class BinnedPosterior {
     return { bins, cumulated: Float64Array.from(bins, (k) => (total += this.probabilities[k]!)) };
   }
 
-  /** The sum of the masses up to each edge. */
-  get cumulated(): Float64Array {
-    const sums = new Float64Array(this.probabilities.length + 1);
-    let total = 0;
-    this.probabilities.forEach((p, k) => (sums[k + 1] = Math.min((total += p), 1)));
-    return sums;
-  }
-
   cdf(x: number): number {
     const { edges, probabilities } = this;
     if (x <= edges[0]!) return 0;

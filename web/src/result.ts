@@ -1,10 +1,10 @@
 // From a data set to a result in the package's schema (ivicl/results/schema.json): what the page shows, saves and reports.
-import { chooseThresholds, combine, thresholdRows, type Thresholds } from "./amounts";
 import type { Coding } from "./columns";
 import { merged, people, type Data } from "./data";
 import { diagnose, standardise, type Diagnostics, type Grade } from "./diagnostics";
 import { FACTS, LIMITS, METHODS, type IntervalKind } from "./facts";
 import { climb, level, type Rung } from "./ladder";
+import { meanRows, readWorth, softRows, type Worth } from "./means";
 import type { Answer, Model, Rows } from "./model";
 import { BinnedPosterior, IdentifiedSet, widthParts, type WidthParts } from "./posterior";
 import { commas, g } from "./text";
@@ -14,6 +14,18 @@ interface PlainPosterior {
   edges: Float64Array;
   probabilities: Float64Array;
 }
+
+/** What was made of an amount: the page takes it as it is. */
+interface Thresholds {
+  points: number[];
+  lengths: number[];
+  slack: number;
+  rounding_shift: number;
+  combine: string;
+  problems: number;
+}
+
+const BY_MEANS: Thresholds = { points: [], lengths: [], slack: 0, rounding_shift: 0, combine: "means", problems: 1 };
 
 interface EstimandBounds {
   lower: number;
@@ -61,7 +73,7 @@ export interface Result {
 export async function bound(data: Data, alpha: number, model: Model, progress: (what: string, share: number) => void): Promise<Result> {
   const method = METHODS["ivicl"]!;
   progress("Merging equal rows", 0.05);
-  const question = pose(data);
+  const question = pose(data, model.takesAmounts);
   progress("Looking at the design", 0.1);
   const diagnostics = diagnose(data);
   const answers: Answer[] = [];
@@ -97,7 +109,7 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
     identified_set: { lower: plain(ends.lower), upper: plain(ends.upper) },
     covers: method.covers,
     estimates,
-    thresholds: question.thresholds,
+    thresholds: question.worth && BY_MEANS,
     ladder: climb(data, alpha, own, adjusted),
     warnings: question.warnings,
     notes: data.notes,
@@ -140,23 +152,25 @@ export function toJson(result: Result): string {
 }
 
 interface Question {
-  /** One problem for a binary outcome, one a threshold for another. */
+  /** One table, or for an amount one for each end. */
   rows: Rows[];
-  thresholds: Thresholds | null;
+  /** For an amount, where the graph knows yes and no alone. */
+  worth: Worth | null;
   warnings: string[];
   details: Record<string, unknown>;
 }
 
 /** Merge equal rows, sample if there are too many: the rows that the network sees. */
-function pose(data: Data): Question {
+function pose(data: Data, takesAmounts: boolean): Question {
   const warnings: string[] = [];
   const all = merged(data);
   let used = all;
-  const most = data.binary ? LIMITS.max_rows : LIMITS.max_rows_per_threshold;
+  // An amount's row is two: the share of a yes and that of a no.
+  const most = data.binary || takesAmounts ? LIMITS.max_rows : LIMITS.max_rows / 2;
   if (all.w.length > most && all.covariates.length) {
     used = sampled(all, most);
     warnings.push(
-      `${commas(all.w.length)} different rows are more than max_rows = ${commas(most)}, so the network saw a random subsample ` +
+      `${commas(all.w.length)} different rows are more than max_rows = ${commas(LIMITS.max_rows)}, so the network saw a random subsample ` +
         `of ${commas(people(used))} of the ${commas(people(all))} people; the interval is honest for that number. ` +
         "The Python package samples others, and takes all with max_rows.",
     );
@@ -176,9 +190,9 @@ function pose(data: Data): Question {
   } else if (n < LIMITS.least_people) {
     warnings.push(`${g(n)} people are fewer than the ${LIMITS.least_people} of the training range; the prior speaks louder than they.`);
   }
-  const thresholds = data.binary ? null : chooseThresholds(used);
-  const rows = thresholds ? thresholdRows(used, thresholds.points) : [used];
-  return { rows, thresholds, warnings, details: { n_used: n, rows_used: rows[0]!.w.length, left_out_columns: left } };
+  const worth = data.binary || takesAmounts ? null : softRows(used);
+  const rows = worth ? worth.rows : [data.binary ? used : meanRows(used)];
+  return { rows, worth, warnings, details: { n_used: n, rows_used: rows[0]!.w.length, left_out_columns: left } };
 }
 
 /** Each person is kept with the same probability; the numbers behind it are fixed, so that the same file gives the same answer. */
@@ -226,8 +240,8 @@ function leftOut(data: Data): string[] {
 }
 
 /** One answer, in outcome units. */
-function settle(data: Data, { thresholds }: Question, answers: Answer[]): Answer {
-  const { effect, ends } = thresholds ? combine(answers, thresholds, data.range) : answers[0]!;
+function settle(data: Data, { worth }: Question, answers: Answer[]): Answer {
+  const { effect, ends } = worth ? readWorth(worth, answers) : answers[0]!;
   const span = data.range[1] - data.range[0];
   return span === 1 ? { effect, ends } : { effect: effect.scaled(span), ends: ends.scaled(span) };
 }

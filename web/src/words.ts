@@ -127,8 +127,7 @@ export function methodsParagraph(result: Result): string {
   const cuts = result.thresholds;
   if (cuts) {
     const [low, high] = result.outcome_range;
-    text += `The outcome, between ${g(low)} and ${g(high)}, was turned into ${cuts.problems} binary problems (combination '${cuts.combine}'). ${COMBINATIONS[cuts.combine]} `;
-    if (cuts.slack) text += `Rounding moves the effect by at most ${rounded(cuts.slack, result.upper - result.lower)}. `;
+    text += `The outcome, between ${g(low)} and ${g(high)}, was taken as it is (combination '${cuts.combine}'). ${COMBINATIONS[cuts.combine]} `;
   }
   const titles = Object.entries(ASSUMPTIONS)
     .filter(([key]) => result.assumptions.includes(key))
