@@ -128,8 +128,7 @@ COUNTS: dict[str, list[int]] = {
 
 def answer(vector: dict[str, Any]) -> BoundsResult:
     """The package's own result for a vector."""
-    # The page makes thresholds of an amount and adds their quantiles.
-    estimator = IVBounds(alpha=vector["alpha"], combine="comonotone")
+    estimator = IVBounds(alpha=vector["alpha"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if "counts" in vector:

@@ -126,12 +126,28 @@ def downloads(tmp_path_factory):
             pytest.fail(lacking)
         pytest.skip(lacking)
     folder = tmp_path_factory.mktemp("page")
+    run_in_browser(str(folder))
+    return folder
+
+
+def run_in_browser(*arguments: str, **environment: str) -> str:
     done = subprocess.run(
-        ["node", "tests/run.mjs", str(folder)], cwd=WEB, capture_output=True, text=True, check=False, timeout=1200
-    )
+        ["node", "tests/run.mjs", *arguments], cwd=WEB, env=os.environ | environment, capture_output=True, text=True,
+        check=False, timeout=1200,
+    )  # fmt: skip
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    return done.stdout
+
+
+def test_the_command_gives_the_page_threads(downloads):
+    """With the headers of `ivicl app` the browser isolates the page; without them it has one thread."""
+    with server(page_folder(None)) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{serving.server_address[1]}/"
+        said = run_in_browser(str(downloads), "a cold load", PAGE_URL=address)
+        serving.shutdown()
+    assert "several threads" in said
 
 
 @pytest.mark.parametrize("name", ["counts", "covariates", "amount"])

@@ -8,11 +8,7 @@ export type Asked =
   | { kind: "file"; name: string; roles: Roles; alpha: number };
 
 export function pythonCall(asked: Asked): string {
-  const settings = [
-    ...(asked.alpha === FACTS.defaults.alpha ? [] : [`alpha=${g(asked.alpha)}`]),
-    // An amount is cut at thresholds here, which is not the package's default.
-    ...(asked.kind === "file" ? [`combine="comonotone"`] : []),
-  ].join(", ");
+  const settings = asked.alpha === FACTS.defaults.alpha ? "" : `alpha=${g(asked.alpha)}`;
   if (asked.kind === "counts") {
     const [a, b, c, d, e, f, h, i] = asked.counts;
     const table = `[[[${a}, ${b}], [${c}, ${d}]], [[${e}, ${f}], [${h}, ${i}]]]`;
@@ -53,7 +49,6 @@ export function shellCall(asked: Asked): string {
     ...(roles.range ? ["--range", roles.range.map((v) => show(v)).join(",")] : []),
     ...(roles.missing === "drop" ? [] : ["--missing", roles.missing]),
     ...Object.entries(roles.ones).flatMap(([column, one]) => ["--one", `${column}=${show(one)}`]),
-    "--combine", "comonotone",
     ...level,
   ];
   return `${words.map(quoted).join(" ")}\n`;
