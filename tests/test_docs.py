@@ -25,6 +25,7 @@ OWN += (
     "compare",
     "sensitivity",
     "plan",
+    "subgroups",
     "method",
     "real-data",
     "api",

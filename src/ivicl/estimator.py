@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Unpack
 
 from ivicl.data import IVData
-from ivicl.data.roles import RoleArguments, Roles
+from ivicl.data.roles import ManyRoleArguments, Roles
 from ivicl.errors import DesignWarning, InputError
 from ivicl.methods.base import COVERS, Covers, Method, MethodBounds, Request
 from ivicl.methods.outcomes import COMBINATIONS
@@ -138,17 +139,20 @@ class IVBounds:
         """Bounds from an `IVData`."""
         return self._run(data, self.request())
 
-    def fit_many(self, df: Any, *, by: str | Sequence[str], **roles: Unpack[RoleArguments]) -> Any:
+    def fit_many(self, df: Any, *, by: str | Sequence[str], **roles: Unpack[ManyRoleArguments]) -> Any:
         """Bounds for many studies in one table: one row a study, in order of first appearance.
 
         `by` names the column, or columns, that tell the studies apart; the other keywords are those of `fit`. A study
         that cannot be fitted has its reason in the column `error`. Without `outcome_range`, the range of the whole
-        table holds for every study. The answer is a frame of the caller's kind (pandas, pyarrow), otherwise polars.
-        Studies that contradict an assumption (grade stop) are one warning in all.
+        table holds for every study. `outcome` may be a list: then there is one row for each study and outcome, named in
+        a column `outcome`, and `outcome_range` may be a dictionary by outcome. The answer is a frame of the caller's
+        kind (pandas, pyarrow), otherwise polars. Studies that contradict an assumption (grade stop) are one warning in
+        all.
         """
         from ivicl.scale.many import fit_many
+        from ivicl.scale.outcomes import roles_of, split_outcomes
 
-        return fit_many(self, df, by=by, roles=Roles(**roles))
+        return fit_many(self, df, split_outcomes(df, by, roles_of(roles)))
 
     def request(self) -> Request:
         """The parameters as the methods take them; an InputError for what cannot be."""
@@ -238,6 +242,7 @@ def make_result(
     )
 
 
-def _fit_again(method: Method, request: Request, data: IVData) -> BoundsResult:
+def _fit_again(method: Method, request: Request, data: IVData, alpha: float | None = None) -> BoundsResult:
     """The fit of other people, as a part of an answer: no ladder, and no warning of its own."""
+    request = request if alpha is None else replace(request, alpha=alpha)
     return make_result(method, method.bounds(data, request), data, request, ladder=False)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.output import PlotFile
 from ivicl.errors import InputError
 
 
@@ -17,7 +18,10 @@ def batch(
         list[str],
         typer.Option("--by", help="Column that names the study, or several by commas. May be given again."),
     ],
-    outcome: flags.Outcome,
+    outcome: Annotated[
+        str,
+        typer.Option("-y", "--outcome", help="Column of the outcome, or several by commas.", show_default=False),
+    ],
     treatment: flags.Treatment,
     instrument: flags.Instrument,
     output: Annotated[
@@ -36,22 +40,42 @@ def batch(
     option: flags.Options = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a batch that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")] = False,
+    plot: PlotFile = None,
     strict: flags.Strict = False,
 ) -> None:
     """One row of bounds for each study. A study that cannot be fitted is a row with its error."""
     from ivicl._shared.progress import progress_bar
     from ivicl.data.scanning import open_table
-    from ivicl.scale.many import fit_studies, split, stop_sentence
+    from ivicl.results.pictures import forest_of_rows
+    from ivicl.results.rows import frame_of
+    from ivicl.scale.many import fit_studies, stop_sentence
+    from ivicl.scale.outcomes import split_outcomes
     from ivicl.scale.store import Store, describe
 
     estimator = flags.estimator(method, alpha, seed, option)
-    roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
-    )
+    outcomes = flags.names([outcome])
+    roles = [
+        flags.roles(
+            name,
+            treatment,
+            instrument,
+            covariates,
+            weights,
+            outcome_range,
+            missing,
+            [text for text in one or [] if text.partition("=")[0] not in outcomes or text.startswith(f"{name}=")],
+            missing_outcome,
+        )
+        for name in outcomes
+    ]
+    if not roles:
+        raise InputError("--outcome names no column.")
     estimator.request()
+    if output == "-" and plot is not None:
+        raise InputError("--plot needs an output file; standard output keeps no rows to draw.")
     if output == "-" and resume:
         raise InputError("--resume needs an output file; standard output cannot be taken up again.")
-    studies = split(open_table(source), flags.names(by), roles)
+    studies = split_outcomes(open_table(source), flags.names(by), roles if len(roles) > 1 else roles[0])
     store = Store(output, describe(estimator, studies), resume=resume, overwrite=overwrite)
     todo = [i for i in range(len(studies)) if i not in store.done]
     if store.done:
@@ -63,6 +87,9 @@ def batch(
             position += len(rows)
             advance(len(rows))
     store.finish(studies.by)
+    if plot is not None:
+        picture = forest_of_rows(frame_of(store.rows(), studies.by))
+        typer.echo(f"ivicl: picture in {picture.save(plot)}.", err=True)
     if store.failed:
         typer.echo(
             f"ivicl: {store.failed} of {len(studies)} studies could not be fitted; see the column error.", err=True

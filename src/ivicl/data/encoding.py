@@ -219,15 +219,20 @@ def _match_level(column: Column, levels: list[Any], one: Any, role: str) -> Any:
 
 
 def encode_covariate(
-    column: Column, weights: np.ndarray, notes: list[str], rows: np.ndarray | None = None
+    column: Column,
+    weights: np.ndarray,
+    notes: list[str],
+    rows: np.ndarray | None = None,
+    references: dict[str, str] | None = None,
 ) -> list[tuple[str, np.ndarray]]:
     """Numeric columns for one covariate; missing values, if any are left, get a column of their own.
 
     Numbers pass as they are. Text becomes one 0/1 column for each level but the first in sort order. `rows` says how
-    many rows of the user's table each entry stands for, one unless it is given.
+    many rows of the user's table each entry stands for, one unless it is given. `references` is told the level that has
+    no column.
     """
     if column.kind == "text":
-        return _encode_levels(column, weights, notes)
+        return _encode_levels(column, weights, notes, {} if references is None else references)
     if not column.missing.any():
         return [(column.name, column.values)]
     middle = weighted_quantile(column.values[~column.missing], weights[~column.missing], 0.5)
@@ -242,7 +247,9 @@ def _missing_column(column: Column) -> tuple[str, np.ndarray]:
     return name.format(column=column.name), column.missing.astype(np.float64)
 
 
-def _encode_levels(column: Column, weights: np.ndarray, notes: list[str]) -> list[tuple[str, np.ndarray]]:
+def _encode_levels(
+    column: Column, weights: np.ndarray, notes: list[str], references: dict[str, str]
+) -> list[tuple[str, np.ndarray]]:
     values = column.values.copy()
     frequency: Counter[str] = Counter()
     for value, weight in zip(values[~column.missing], weights[~column.missing], strict=True):
@@ -263,6 +270,8 @@ def _encode_levels(column: Column, weights: np.ndarray, notes: list[str]) -> lis
     ]
     if column.missing.any():
         columns.append(_missing_column(column))
+    if levels:
+        references[column.name] = levels[0]
     if len(levels) > 1:
         notes.append(note("levels", column=column.name, count=len(levels), reference=levels[0]))
     return columns

@@ -41,6 +41,8 @@ class DataReport:
     """Covariates by the caller's names; text becomes several columns of x."""
     lost: LostPeople = NOBODY
     """People by [z][t] whose outcome is missing and nothing else, whether they were dropped or kept."""
+    references: dict[str, str] = field(default_factory=dict)
+    """Covariate of text -> its first level, which has no column of its own."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +321,8 @@ def _build(
         for role, c in codings.items()
         if c.one is not None and (c.zero, c.one) != (0, 1)
     ]
-    encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes, rows)]
+    references: dict[str, str] = {}
+    encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes, rows, references)]
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
     if sampled_from is not None:
         notes.append(
@@ -330,8 +333,17 @@ def _build(
     people = count_lost(z_read, t_read, codings, all_weights, lost)
     if free and not seen.all():
         notes.append(note("kept_lost", count=int(rows[~seen].sum()), column=y.name))
-    variables = tuple(column.name for column in x)
-    report = DataReport(int(weights.sum()), int(rows.sum()), dropped, codings, notes, sampled_from, variables, people)
+    report = DataReport(
+        n=int(weights.sum()),
+        n_rows=int(rows.sum()),
+        n_dropped=dropped,
+        codings=codings,
+        notes=notes,
+        sampled_from=sampled_from,
+        variables=tuple(column.name for column in x),
+        lost=people,
+        references=references,
+    )
     names = tuple(name for name, _ in encoded)
     values = np.full(len(seen), outcome.range[0])
     values[seen] = outcome.values

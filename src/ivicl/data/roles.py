@@ -13,18 +13,30 @@ MISSING_POLICIES = ("drop", "indicator", "raise")
 MISSING_OUTCOME_POLICIES = ("drop", "bounds")
 
 
-class RoleArguments(TypedDict, total=False):
-    """The keywords of `Roles`, for functions that pass them on."""
+class _SharedArguments(TypedDict, total=False):
+    """The keywords that mean the same for one outcome and for several."""
 
-    outcome: str
     treatment: str
     instrument: str
     covariates: Sequence[str] | None
     weights: str | None
-    outcome_range: tuple[float, float] | None
     missing: str
     missing_outcome: str
     ones: Mapping[str, Any] | None
+
+
+class RoleArguments(_SharedArguments, total=False):
+    """The keywords of `Roles`, for functions that pass them on."""
+
+    outcome: str
+    outcome_range: tuple[float, float] | None
+
+
+class ManyRoleArguments(_SharedArguments, total=False):
+    """The same for many studies: there may be several outcomes, and a range for each."""
+
+    outcome: str | Sequence[str]
+    outcome_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None
 
 
 @dataclass(frozen=True)

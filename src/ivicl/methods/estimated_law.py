@@ -85,7 +85,7 @@ def estimate_law(data: IVData, within_covariates: bool = True) -> EstimatedLaw:
     cells = _cells(data) if within_covariates and data.covariates else None
     if cells is None:
         return _law([data], adjusted=False)
-    parts = [_rows(data, cells == cell) for cell in range(cells.max() + 1)]
+    parts = [data.take(cells == cell) for cell in range(cells.max() + 1)]
     return _law(parts, adjusted=True)
 
 
@@ -97,10 +97,6 @@ def _cells(data: IVData) -> np.ndarray | None:
     cells = cells.reshape(-1)
     people = np.bincount((2 * cells + data.z).astype(np.int64), data.w, 2 * len(rows))
     return cells if people.min() >= LEAST_IN_ARM else None
-
-
-def _rows(data: IVData, keep: np.ndarray) -> IVData:
-    return replace(data, x=data.x[keep], z=data.z[keep], t=data.t[keep], y=data.y[keep], w=data.w[keep])
 
 
 def _law(parts: list[IVData], adjusted: bool) -> EstimatedLaw:

@@ -26,6 +26,7 @@ from ivicl.version import __version__
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
     from ivicl.results.sensitivity import Sensitivity
+    from ivicl.results.subgroups import Subgroups
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,19 @@ class BoundsResult(Record):
         from ivicl.results.sensitivity import sensitivity
 
         return sensitivity(self, kind, eps)
+
+    def by(self, column: str, *, quantiles: int | None = None, simultaneous: bool = False) -> Subgroups:
+        """The same fit for each group of people that a covariate makes: one row a group, with a forest plot.
+
+        Args:
+            column: a covariate of this fit, by the name it had in the table.
+            quantiles: for numbers, how many groups of about equal size; by default one for each value, or four where
+                there are more than ten values.
+            simultaneous: widen the intervals so that all of them hold at once, at the result's level.
+        """
+        from ivicl.results.subgroups import subgroups
+
+        return subgroups(self, column, quantiles, simultaneous)
 
     def report(self, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
         """Write one HTML file for a reader who was not there: data, assumptions, diagnostics, answer, pictures."""

@@ -17,6 +17,7 @@ from ivicl.errors import InputError
 from ivicl.methods.base import IntervalKind
 from ivicl.methods.estimands import estimand
 from ivicl.results.relaxed import RELAXATIONS, Curves, Relaxation
+from ivicl.results.source import NO_DATA
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
 from ivicl.results.wording import interval, level
 from ivicl.version import __version__
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 N_STEPS = 20
 """Steps of the grid of eps."""
-NO_DATA = "this result was loaded from a file, so it has no data; fit it again to ask for {what}."
 
 
 @dataclass(frozen=True, repr=False)

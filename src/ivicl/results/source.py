@@ -8,12 +8,14 @@ from typing import Any
 
 from ivicl.data import IVData
 
+NO_DATA = "this result was loaded from a file, so it has no data; fit it again to ask for {what}."
+
 
 @dataclass(frozen=True)
 class Source:
     """The data of a fit, and the fit itself for other data."""
 
     data: IVData
-    fit: Callable[[IVData], Any]
-    """The same method with the same settings on other people: `fit(data) -> BoundsResult`, without a ladder."""
+    fit: Callable[..., Any]
+    """The same method with the same settings on other people: `fit(data, alpha=None) -> BoundsResult`, no ladder."""
     random_state: int

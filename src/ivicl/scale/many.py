@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 
 STUDIES_PER_CHUNK = 256
 """Studies that are read, passed and written together."""
+
+
+class ManyStudies(Protocol):
+    """What is fitted study by study: a table cut into studies, or several outcomes of one."""
+
+    @property
+    def by(self) -> tuple[str, ...]: ...
+    @property
+    def keys(self) -> list[tuple[Any, ...]]: ...
+    def __len__(self) -> int: ...
+    def data(self, study: int) -> IVData: ...
 
 
 @dataclass(frozen=True)
@@ -111,9 +122,8 @@ def _groups(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.ndarr
     return list(place), rows
 
 
-def fit_many(estimator: IVBounds, df: Any, by: str | Sequence[str], roles: Roles) -> Any:
-    """See `IVBounds.fit_many`."""
-    studies = split(df, by, roles)
+def fit_many(estimator: IVBounds, df: Any, studies: ManyStudies) -> Any:
+    """The rows of the studies that `df` was cut into, as its kind of frame; see `IVBounds.fit_many`."""
     rows: list[dict[str, Any]] = []
     with progress_bar("studies", len(studies), on=estimator.progress) as advance:
         for chunk in fit_studies(estimator, studies, range(len(studies))):
@@ -135,7 +145,7 @@ def stop_sentence(stopped: int, studies: int) -> str:
     )
 
 
-def fit_studies(estimator: IVBounds, studies: Studies, chosen: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
+def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
     """The rows of the chosen studies, a chunk at a time."""
     request, method = estimator.request(), resolve(estimator.method)
     chosen = list(chosen)

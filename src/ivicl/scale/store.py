@@ -22,6 +22,7 @@ from ivicl.errors import InputError
 from ivicl.methods.registry import resolve
 from ivicl.results.rows import frame_of
 from ivicl.scale.many import Studies
+from ivicl.scale.outcomes import OutcomeStudies
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
@@ -30,8 +31,12 @@ if TYPE_CHECKING:
 KINDS = (".parquet", ".csv", ".jsonl")
 
 
-def describe(estimator: IVBounds, studies: Studies) -> dict[str, Any]:
+def describe(estimator: IVBounds, studies: Studies | OutcomeStudies) -> dict[str, Any]:
     """What must be the same for rows of two runs to belong together."""
+    if isinstance(studies, OutcomeStudies):
+        parts = [describe(estimator, part) for part in studies.parts]
+        differ = {name: [part[name] for part in parts] for name in parts[0] if name.startswith("argument ")}
+        return parts[0] | differ | {"data": [part["data"] for part in parts], "studies": len(studies)}
     digest = hashlib.sha256()
     for name in sorted(studies.table.columns):
         column = studies.table.columns[name]
@@ -129,11 +134,15 @@ class Store:
             self.failed += row["error"] is not None
             self.stopped += row["grade"] == "stop"
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Those that are there, in the order of the studies; none where they went to standard output."""
+        return [self.done[study] for study in sorted(self.done)]
+
     def finish(self, by: tuple[str, ...]) -> None:
         """Turn the journal into the output."""
         if self.to_stdout:
             return
-        rows = [self.done[study] for study in sorted(self.done)]
+        rows = self.rows()
         frame = frame_of(rows, by)
         fresh = self.output.with_name(self.output.name + ".new")
         if self.output.suffix == ".parquet":

@@ -9,12 +9,13 @@ from ivicl.errors import InputError
 from ivicl.results.pictures.bars import comparison, ladder
 from ivicl.results.pictures.compliance import compliance
 from ivicl.results.pictures.effect import levels, posterior
+from ivicl.results.pictures.forest import forest, forest_of_rows
 from ivicl.results.pictures.picture import STYLE, Picture, styled
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
-__all__ = ["PICTURES", "STYLE", "Picture", "comparison", "draw"]
+__all__ = ["PICTURES", "STYLE", "Picture", "comparison", "draw", "forest", "forest_of_rows"]
 
 PICTURES: dict[str, Callable[[BoundsResult], Picture]] = {
     "posterior": posterior,

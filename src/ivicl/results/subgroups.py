@@ -1,0 +1,184 @@
+"""`Subgroups`: the same fit for the people of each group; what `BoundsResult.by` gives back."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ivicl._shared.records import Record, json_safe
+from ivicl.data import IVData
+from ivicl.data.groups import Group, groups_by
+from ivicl.errors import InputError, IVICLError
+from ivicl.results import rows
+from ivicl.results.result import BoundsResult
+from ivicl.results.source import NO_DATA, Source
+from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.wording import interval
+from ivicl.version import __version__
+
+if TYPE_CHECKING:
+    from ivicl.results.pictures import Picture
+
+OWN_COLUMNS = ("by", "group")
+"""Before those of `rows.COLUMNS`: the covariate, and which people."""
+HEADINGS = ["Group", "People", "Interval", "Kind", "Design"]
+
+
+@dataclass(frozen=True)
+class SubgroupEntry(Record):
+    """One group: its own fit, or the reason why it has none."""
+
+    group: str
+    n: int
+    """People."""
+    result: BoundsResult | None = None
+    error: str | None = None
+
+    def row(self, column: str, method: str, alpha: float) -> dict[str, Any]:
+        own = {"by": column, "group": self.group}
+        if self.result is not None:
+            return own | self.result.row()
+        failed = {"method": method, "alpha": alpha, "n": self.n, "error": self.error, "version": __version__}
+        return own | rows.blank_row() | failed
+
+    def cells(self) -> list[str]:
+        if self.result is None:
+            return [self.group, f"{self.n:,}", "no answer", "", ""]
+        ends = interval(self.result.lower, self.result.upper)
+        return [self.group, f"{self.n:,}", ends, self.result.level, self.result.grade]
+
+
+@dataclass(frozen=True, repr=False)
+class Subgroups(Record):
+    """Bounds of each group from its own people: one table, one forest plot."""
+
+    column: str
+    entries: tuple[SubgroupEntry, ...]
+    everybody: BoundsResult
+    """The fit of all people together."""
+    simultaneous: bool
+    """The intervals are wide enough that all of them hold at once, at the level asked for."""
+    alpha: float
+    """1 - alpha is that level: of all intervals together if `simultaneous`, else of each."""
+
+    @property
+    def results(self) -> tuple[BoundsResult, ...]:
+        """Of the groups that could be fitted."""
+        return tuple(entry.result for entry in self.entries if entry.result is not None)
+
+    @property
+    def note(self) -> str:
+        """What may be concluded from several intervals."""
+        k, percent = len(self.results), f"{100 * (1 - self.alpha):g} %"
+        if self.everybody.interval_kind == "estimate":
+            return "Estimated bounds make no allowance for sampling error, nor for the number of groups."
+        if self.simultaneous:
+            return (
+                f"The intervals are simultaneous: all {k} hold together at {percent}, each at "
+                f"{100 * (1 - self.results[0].alpha):.4g} % (Sidak)."
+            )
+        together = max(100 * (1 - k * self.alpha), 0.0)
+        return (
+            f"Each of the {k} intervals is at {percent}. For all of them together no more than {together:.4g} % is "
+            "promised; simultaneous=True makes them wide enough. The more groups one looks at, the more will differ by "
+            "chance."
+        )
+
+    def __repr__(self) -> str:
+        kind = ", simultaneous" if self.simultaneous else ""
+        return f"Subgroups({self.column}, {len(self.entries)} groups, n = {self.everybody.n:,}{kind})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One a group."""
+        level = self.results[0].alpha if self.results else self.alpha
+        return [entry.row(self.column, self.everybody.method, level) for entry in self.entries]
+
+    def to_frame(self) -> Any:
+        """One row a group as a polars frame: `by`, `group`, then the columns of every row of results."""
+        return rows.frame_of(self.rows(), OWN_COLUMNS)
+
+    def to_dict(self) -> dict[str, Any]:
+        content: dict[str, Any] = json_safe({"by": self.column, "simultaneous": self.simultaneous, "alpha": self.alpha})
+        return content | {"note": self.note, "groups": json_safe(self.rows()), "everybody": json_safe(self.everybody)}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def _lines(self) -> list[list[str]]:
+        return [entry.cells() for entry in (*self.entries, self._all())]
+
+    def _all(self) -> SubgroupEntry:
+        return SubgroupEntry("everybody", self.everybody.n, self.everybody)
+
+    def to_markdown(self) -> str:
+        return f"{markdown_table(HEADINGS, self._lines())}\n\n{self.note}"
+
+    def to_latex(self) -> str:
+        return latex_table(HEADINGS, self._lines())
+
+    def summary(self) -> str:
+        """The table, what may be concluded, and why a group has no answer."""
+        rule = "=" * WIDTH
+        text = [rule, f"Bounds by {self.column}".center(WIDTH).rstrip(), rule]
+        lines = [HEADINGS, *self._lines()]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(HEADINGS))]
+        text += ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        text.append("-" * WIDTH)
+        failed = [f"{entry.group}: {entry.error}" for entry in self.entries if entry.error]
+        for sentence in (self.note, *failed):
+            text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        return "\n".join([*text, rule, f"ivicl {__version__}"])
+
+    def plot(self) -> Picture:
+        """A forest plot: one bar a group, everybody at the foot."""
+        from ivicl.results.pictures.forest import Bar, forest
+
+        bars = [Bar.of(entry.group, entry.result) for entry in self.entries]
+        return forest(bars, Bar.of("everybody", self.everybody), caption=self.note)
+
+
+def subgroups(result: BoundsResult, column: str, quantiles: int | None, simultaneous: bool) -> Subgroups:
+    """See `BoundsResult.by`."""
+    if result.source is None:
+        raise InputError(NO_DATA.format(what="its subgroups"))
+    source = result.source
+    everybody = source.data.filled()
+    groups = groups_by(everybody, column, quantiles)
+    alpha = result.alpha
+    each = 1 - (1 - alpha) ** (1 / len(groups)) if simultaneous else alpha
+    entries = tuple(_entry(source, everybody, group, each) for group in groups)
+    if all(entry.result is None for entry in entries):
+        raise InputError(f"no group of '{column}' can be fitted: {entries[0].group}: {entries[0].error}")
+    return Subgroups(column, entries, result, simultaneous, alpha)
+
+
+def _entry(source: Source, everybody: IVData, group: Group, alpha: float) -> SubgroupEntry:
+    n = round(float(everybody.w[group.rows].sum()))
+    try:
+        return SubgroupEntry(group.label, n, source.fit(_people(source.data, everybody, group), alpha))
+    except IVICLError as error:
+        return SubgroupEntry(group.label, n, error=str(error))
+
+
+def _people(data: IVData, everybody: IVData, group: Group) -> IVData:
+    """The people of a group, without the covariates that are the same for all of them."""
+    seen, lost = np.split(group.rows, [len(data.w)])
+    kept = [j for j in range(everybody.x.shape[1]) if np.ptp(everybody.x[group.rows, j]) > 0]
+    part = _with_columns(data.take(seen), kept)
+    report = replace(data.report, n=part.n, n_rows=len(part.w), n_dropped=0, notes=[])
+    free = None if data.lost is None or not lost.any() else _with_columns(data.lost.take(lost), kept)
+    for arm in (0, 1):
+        if not (part.z == arm).any():
+            raise InputError(f"nobody has z = {arm}, so there is nothing to compare.")
+    return replace(part, report=report, lost=free)
+
+
+def _with_columns(data: IVData, kept: list[int]) -> IVData:
+    return replace(data, x=data.x[:, kept], covariates=tuple(data.covariates[j] for j in kept))
