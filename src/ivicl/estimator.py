@@ -150,9 +150,8 @@ class IVBounds:
         all.
         """
         from ivicl.scale.many import fit_many
-        from ivicl.scale.outcomes import roles_of, split_outcomes
 
-        return fit_many(self, df, split_outcomes(df, by, roles_of(roles)))
+        return fit_many(self, df, by, roles)
 
     def request(self) -> Request:
         """The parameters as the methods take them; an InputError for what cannot be."""

@@ -16,6 +16,7 @@ from ivicl.data.compression import ReadTable
 from ivicl.data.encoding import Column, numbers_from_text
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
+from ivicl.data.roles import ManyRoleArguments
 from ivicl.errors import DesignWarning, InputError, IVICLError
 from ivicl.estimator import make_result
 from ivicl.methods.base import Method, MethodBounds, Request
@@ -122,8 +123,11 @@ def _groups(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.ndarr
     return list(place), rows
 
 
-def fit_many(estimator: IVBounds, df: Any, studies: ManyStudies) -> Any:
-    """The rows of the studies that `df` was cut into, as its kind of frame; see `IVBounds.fit_many`."""
+def fit_many(estimator: IVBounds, df: Any, by: str | Sequence[str], given: ManyRoleArguments) -> Any:
+    """See `IVBounds.fit_many`."""
+    from ivicl.scale.outcomes import roles_of, split_outcomes  # which cuts with `split`
+
+    studies = split_outcomes(df, by, roles_of(given))
     rows: list[dict[str, Any]] = []
     with progress_bar("studies", len(studies), on=estimator.progress) as advance:
         for chunk in fit_studies(estimator, studies, range(len(studies))):
