@@ -9,7 +9,14 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "dist");
 const MOST_BYTES = 30e6;
 
-const facts = execFileSync(process.env.PYTHON ?? "python3", [join(here, "facts.py")], { maxBuffer: 1e8 });
+const python = process.env.PYTHON ?? "python3";
+let facts;
+try {
+  facts = execFileSync(python, [join(here, "facts.py")], { maxBuffer: 1e8 });
+} catch {
+  console.error(`The build asks ${python} for the package's words and formulas, and it could not answer: name a Python that has ivicl installed, as in PYTHON=../.venv/bin/python npm run build.`);
+  process.exit(1);
+}
 mkdirSync(join(here, "generated"), { recursive: true });
 writeFileSync(join(here, "generated", "facts.json"), facts);
 

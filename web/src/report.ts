@@ -6,13 +6,12 @@ import { ESTIMANDS, FACTS } from "./facts";
 import { rungLevel, type Rung } from "./ladder";
 import { compliancePicture, ladderPicture, posteriorPicture, type Picture } from "./pictures";
 import { levelOf, type Result } from "./result";
-import { capitalised, commas, roundedInterval } from "./text";
+import { capitalised, commas, roundedInterval, tied } from "./text";
 import { answerSentence, assumptionRows, citation, dataRows, methodsParagraph, questionSentence, title, widthSentence } from "./words";
 
 /** Text as HTML; a number stays on the line of its unit. The one place where text becomes markup, and only in a file. */
 function escape(text: string): string {
-  const safe = text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-  return safe.replace(/ %/g, "\u00a0%").replace(/F = /g, "F\u00a0=\u00a0");
+  return tied(text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`));
 }
 
 export function reportHtml(result: Result): string {
@@ -34,7 +33,7 @@ export function reportHtml(result: Result): string {
     notes: list("What was done to the data", result.notes),
     posterior: figure(posteriorPicture(result)),
     ladder: figure(ladderPicture(result)),
-    ladder_table: table(["", "What it assumes", "Kind", "Interval"], result.ladder.map(rungRow)),
+    ladder_table: ladderTable(result),
     assumptions: table(["", "What is assumed", "How it could fail"], assumptionRows(result)),
     diagnostics: diagnosticsTable(result),
     warnings: list("Warnings", result.warnings),
@@ -59,9 +58,15 @@ function list(heading: string, sentences: string[]): string {
   return sentences.length ? `<h3>${escape(heading)}</h3><ul>${sentences.map((text) => `<li>${escape(text)}</li>`).join("")}</ul>` : "";
 }
 
-function rungRow(rung: Rung): string[] {
-  const another = rung.estimand === "ATE" ? "" : ` Another estimand: the ${ESTIMANDS[rung.estimand]!.short}.`;
-  return [rung.label, rung.assumption + another, rungLevel(rung), roundedInterval(rung.lower, rung.upper)];
+function ladderTable(result: Result): string {
+  const rows = result.ladder.map((rung: Rung) => {
+    const another = rung.estimand === "ATE" ? "" : ` Another estimand: the ${ESTIMANDS[rung.estimand]!.short}.`;
+    const cells = `<td>${escape(rung.assumption + another)}</td><td>${escape(rungLevel(rung))}</td>`;
+    const interval = `<td class=number>${escape(roundedInterval(rung.lower, rung.upper))}</td>`;
+    return `<tr${rung.method === result.method ? " class=own" : ""}><th>${escape(rung.label)}</th>${cells}${interval}</tr>`;
+  });
+  const head = "<tr><th></th><th>What it assumes</th><th>Kind</th><th class=number>Interval</th></tr>";
+  return `<table class="wide"><thead>${head}</thead><tbody>${rows.join("")}</tbody></table>`;
 }
 
 function table(head: string[], rows: string[][]): string {

@@ -6,7 +6,7 @@ import { rungLevel } from "./ladder";
 import { compliancePicture, ladderPicture, NARROW, posteriorPicture, WIDE, type Picture } from "./pictures";
 import { reportHtml } from "./report";
 import { levelOf, partsOf, posteriorOf, setOf, toJson, type Result } from "./result";
-import { capitalised, rounded, roundedInterval } from "./text";
+import { capitalised, rounded, roundedInterval, tied } from "./text";
 import { answerAlone, assumptionRows, dataRows, questionSentence, widthSentence } from "./words";
 
 /** Nothing of a result stays on the page; in its place a sentence says why. */
@@ -27,7 +27,7 @@ export function showResult(result: Result, asked: Asked, seconds: number): void 
   $("result").replaceChildren(
     stop ? h("p", { class: "headline stop", role: "alert" }, stop) : "",
     h("h2", {}, "The answer"),
-    h("p", { class: "answer", id: "answer" }, (stop ? "What the method says all the same: " : "") + answerAlone(result)),
+    h("p", { class: "answer", id: "answer" }, tied((stop ? "What the method says all the same: " : "") + answerAlone(result))),
     keyFigures(result),
     widthBlock(result),
     figure(posteriorPicture(result, wide)),
@@ -69,7 +69,7 @@ function keyFigures(result: Result): HTMLElement {
     ["P(effect > 0), rests on the prior", posteriorOf(result).probPositive.toFixed(3)],
     ["Design", result.grade === "ok" ? "no objection" : result.grade],
   ];
-  return h("dl", { class: "key" }, ...figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  return h("dl", { class: "key" }, ...figures.map(([name, value]) => h("div", {}, h("dt", {}, tied(name)), h("dd", {}, value))));
 }
 
 /** The width as one bar of two parts. */
@@ -138,7 +138,7 @@ const GRADE_WORDS: Record<Grade, string> = { ok: "ok", look: "look", stop: "stop
 
 function findings(result: Result): HTMLElement {
   const items = result.diagnostics.findings.map((f) =>
-    h("li", {}, h("span", { class: `grade ${f.grade}` }, GRADE_WORDS[f.grade]), h("div", {}, h("b", {}, capitalised(f.name)), h("p", {}, textOf(f)))),
+    h("li", {}, h("span", { class: `grade ${f.grade}` }, GRADE_WORDS[f.grade]), h("div", {}, h("b", {}, capitalised(f.name)), h("p", {}, tied(textOf(f))))),
   );
   return h(
     "div",

@@ -97,3 +97,8 @@ export function byCodePoint(a: string, b: string): number {
     if (difference) return difference;
   }
 }
+
+/** A number stays on the line of its unit. */
+export function tied(text: string): string {
+  return text.replace(/ %/g, "\u00a0%").replace(/([A-Z]) = /g, "$1\u00a0=\u00a0");
+}

@@ -18,7 +18,7 @@ function load(progress: (what: string, share: number) => void): Promise<Model> {
 }
 
 async function answer(ask: Ask, progress: (what: string, share: number) => void): Promise<Omit<Extract<Tell, { kind: "ready" | "result" | "opened" }>, "id">> {
-  const start = performance.now();
+  let start = 0;
   if (ask.kind === "load") {
     await load(progress);
     return { kind: "ready" };
@@ -35,6 +35,8 @@ async function answer(ask: Ask, progress: (what: string, share: number) => void)
     table = read;
     return { kind: "opened", opened: { name: read.name, rows: read.rows, header: read.header, columns } } as never;
   }
+  const network = await load(progress);
+  start = performance.now();
   let data;
   if (ask.kind === "counts") {
     data = fromCounts(ask.counts);
@@ -43,7 +45,7 @@ async function answer(ask: Ask, progress: (what: string, share: number) => void)
     progress("Reading the columns", 0.02);
     data = fromTable(table, ask.roles);
   }
-  const result = await bound(data, ask.alpha, await load(progress), progress);
+  const result = await bound(data, ask.alpha, network, progress);
   return { kind: "result", result, seconds: (performance.now() - start) / 1000 } as never;
 }
 
