@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from typing import Any
 
 from ivicl import datasets
 from ivicl.data.rules import rules
@@ -29,11 +30,37 @@ from ivicl.version import __version__
 ESTIMAND_WORDS = ("title", "short", "meaning", "question", "among", "units")
 
 
-def facts() -> dict[str, object]:
+def empty(node: dict[str, Any]) -> dict[str, Any]:
+    """Nothing, as the schema of a saved result spells it, for each field of it that may be empty.
+
+    What the package computes and the page does not is then said to be empty, and the file stays one that loads.
+    """
+    found: dict[str, Any] = {}
+    for name in node["required"]:
+        field = node["properties"][name]
+        kinds = {field.get("type") if isinstance(field.get("type"), str) else None, *_types(field)}
+        for kind, nothing in (("null", None), ("array", []), ("object", {})):
+            if kind in kinds and not field.get("minItems"):
+                found[name] = nothing
+                break
+    return found
+
+
+def _types(field: dict[str, Any]) -> list[str]:
+    listed = field["type"] if isinstance(field.get("type"), list) else []
+    return [*listed, *(each["type"] for each in field.get("oneOf", []) if isinstance(each.get("type"), str))]
+
+
+def facts() -> dict[str, Any]:
     model, request = Model.shipped(), Request()
     return {
         "version": __version__,
         "stamp": saved.stamped({}),
+        "empty": {
+            "result": empty(saved.schema()),
+            "diagnostics": empty(saved.schema()["$defs"]["diagnostics"]),
+            "rung": empty(saved.schema()["$defs"]["rung"]),
+        },
         "model": {"name": model.name, "sha256": model.sha256, "schema": model.metadata["schema"]},
         "limits": {
             "max_features": model.metadata["network"]["max_features"],

@@ -24,6 +24,8 @@ export interface Data {
   /** How many people each row stands for. */
   w: Float64Array;
   covariates: string[];
+  /** Covariates by the names of the file. */
+  variables: string[];
   range: Range;
   binary: boolean;
   dropped: number;
@@ -64,6 +66,7 @@ export function fromCounts(counts: number[]): Data {
     y: Float64Array.from(cells, (c) => c & 1),
     w: Float64Array.from(cells, (c) => counts[c]!),
     covariates: [],
+    variables: [],
     range: [0, 1],
     binary: true,
     dropped: 0,
@@ -129,6 +132,7 @@ export function fromTable(table: Table, roles: Roles): Data {
     y: outcome.values,
     w: kept,
     covariates: encoded.map(([name]) => name),
+    variables: roles.covariates,
     range: outcome.range,
     binary: outcome.binary,
     dropped: table.rows - keep.length,

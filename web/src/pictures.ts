@@ -5,7 +5,7 @@ import { BinnedPosterior } from "./posterior";
 import { levelOf, posteriorOf, setOf, type Result } from "./result";
 import { capitalised, commas, g, roundedInterval } from "./text";
 import { ESTIMANDS } from "./facts";
-import { unitOf } from "./words";
+import { armOf, unitOf } from "./words";
 
 export interface Picture {
   name: string;
@@ -177,7 +177,8 @@ export function ladderPicture(result: Result, wide = WIDE): Picture {
 
 /** Who was treated in each arm of the instrument. */
 export function compliancePicture(result: Result, wide = WIDE): Picture {
-  const left = 48;
+  const named = [0, 1].map((z) => armOf(result, z)).map((name) => (name.length > 26 ? `${name.slice(0, 25)}…` : name));
+  const left = 12 + 7 * Math.max(...named.map((name) => name.length));
   const room = wide - left - 4;
   const parts = result.diagnostics.compliance.people.flatMap((row, arm) => {
     const total = row[0]! + row[1]!;
@@ -190,7 +191,7 @@ export function compliancePicture(result: Result, wide = WIDE): Picture {
         : [];
     };
     return [
-      text(0, y + 21, `Z = ${arm}`),
+      text(0, y + 21, named[arm]!, { "font-size": 12 }),
       s("rect", { x: left, y, width: share * room, height: 32, fill: ACCENT, class: "accent-fill" }),
       s("rect", { x: left + share * room, y, width: (1 - share) * room, height: 32, fill: FILL, class: "fill" }),
       ...word(row[1]!, left, share, "treated", true),
@@ -198,6 +199,6 @@ export function compliancePicture(result: Result, wide = WIDE): Picture {
     ];
   });
   const caption = "Treatment taken in each arm of the instrument.";
-  const spoken = result.diagnostics.compliance.people.map((row, arm) => `Z = ${arm}: ${commas(row[1]!)} treated, ${commas(row[0]!)} not`).join("; ");
+  const spoken = result.diagnostics.compliance.people.map((row, arm) => `${armOf(result, arm)}: ${commas(row[1]!)} treated, ${commas(row[0]!)} not`).join("; ");
   return { name: "compliance", element: canvas(wide, 92, `${caption} ${spoken}.`, ...parts), caption };
 }

@@ -49,6 +49,8 @@ export interface Result {
   n_rows: number;
   n_dropped: number;
   covariates: string[];
+  /** Covariates by the names of the file. */
+  variables: string[];
   adjusted: boolean;
   estimand: string;
   outcome_range: [number, number];
@@ -100,6 +102,7 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
     n_rows: data.w.length,
     n_dropped: data.dropped,
     covariates: data.covariates,
+    variables: data.variables,
     adjusted,
     estimand: method.estimand,
     outcome_range: data.range,
@@ -148,7 +151,11 @@ export function levelOf(result: Result): string {
 export function toJson(result: Result): string {
   const arrays = (_: string, value: unknown) =>
     value instanceof Float64Array ? [...value] : typeof value === "number" && !Number.isFinite(value) ? null : value;
-  return JSON.stringify({ ...FACTS.stamp, ...result }, arrays) + "\n";
+  // What the package computes and this page does not is empty.
+  const { empty, stamp } = FACTS;
+  const diagnostics = { ...empty.diagnostics, ...result.diagnostics };
+  const ladder = result.ladder.map((rung) => ({ ...empty.rung, ...rung }));
+  return JSON.stringify({ ...stamp, ...empty.result, ...result, diagnostics, ladder }, arrays) + "\n";
 }
 
 interface Question {

@@ -18,6 +18,13 @@ function nameOf(result: Result, role: string): string {
   return coding ? `the ${role} '${coding.column}'` : `the ${role}`;
 }
 
+/** An arm of the instrument in the file's words: "offer = yes"; "Z = 1" where there are none. */
+export function armOf(result: Result, z: number): string {
+  const coding = result.codings["instrument"];
+  const value = coding && (z ? coding.one : coding.zero);
+  return coding ? `${coding.column} = ${value === null || value === undefined ? "None" : show(value)}` : `Z = ${z}`;
+}
+
 export function title(result: Result): string {
   const { treatment, outcome } = result.codings;
   return treatment && outcome ? `Bounds on the effect of ${treatment.column} on ${outcome.column}` : "Bounds on an average effect";
@@ -80,11 +87,12 @@ export function dataRows(result: Result): [string, string][] {
   if (!result.binary) rows.push(["Outcome's range", `${g(result.outcome_range[0])} to ${g(result.outcome_range[1])}`]);
   const stage = result.diagnostics.first_stage;
   rows.push(["People", peopleOf(result)]);
-  rows.push(["Arms", `${commas(stage.n_z0)} with Z = 0, ${commas(stage.n_z1)} with Z = 1`]);
+  rows.push(["Arms", `${commas(stage.n_z0)} with ${armOf(result, 0)}, ${commas(stage.n_z1)} with ${armOf(result, 1)}`]);
   rows.push(["Rows dropped", commas(result.n_dropped)]);
   const { losses } = result.diagnostics;
   if (losses) rows.push(["Outcomes lost", lostInShort(losses)]);
-  rows.push(["Covariates", result.covariates.join(", ") || "none"]);
+  const columns = result.variables.length === result.covariates.length ? "" : ` (${result.covariates.length} columns)`;
+  rows.push(["Covariates", result.variables.length ? result.variables.join(", ") + columns : "none"]);
   return rows;
 }
 
@@ -116,7 +124,7 @@ export function methodsParagraph(result: Result): string {
   let text = `We bounded ${estimand(result).meaning} with ${nameOf(result, "instrument")} as an instrumental variable for ${nameOf(result, "treatment")}`;
   text += ` (N = ${commas(result.n)}; treated ${percent(stage.treated_if_z1)} with the instrument at 1, ${percent(stage.treated_if_z0)} with it at 0). `;
   text += `The method is ${result.procedure} (ivicl ${result.version}, '${result.method}', model ${result.model.name}, sha256 ${result.model.sha256.slice(0, 12)}); `;
-  text += result.adjusted ? `covariates were ${result.covariates.join(", ")}. ` : "no covariates were used. ";
+  text += result.adjusted ? `covariates were ${result.variables.join(", ")}. ` : "no covariates were used. ";
   text += `The interval ${roundedInterval(result.lower, result.upper)} is a ${g(100 * (1 - alpha))} % credible interval for the identified set: `;
   text += `from the ${g(50 * alpha)} % quantile of its lower end to the ${g(100 - 50 * alpha)} % quantile of its upper end, by their posterior distributions. `;
   const { losses } = result.diagnostics;
