@@ -9,17 +9,20 @@ import datetime
 import decimal
 import numbers
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ivicl._shared.records import KeyedRecord
 from ivicl.data.rules import note, refusal, rules
+from ivicl.data.suspects import with_hint
 from ivicl.errors import InputError
 
 MAX_LEVELS: int = rules()["covariates"]["most_levels"]
 """A text covariate keeps this many levels; rarer ones are joined, so that an identifier cannot make 10,000 columns."""
+MISSING_TEXTS = frozenset(rules()["file"]["missing"])
+"""Texts that mean that there is no value: the same in a file and in a frame."""
 WIDER_THAN_NUMPY = ("Int128", "UInt128")
 """Integers that polars makes of values beyond 64 bits and numpy cannot hold; they are read as Python's own."""
 
@@ -34,18 +37,23 @@ class Column:
     missing: np.ndarray
     kind: str
     """'number', 'boolean' or 'text'."""
+    order: tuple[str, ...] = ()
+    """The order of the categories, where the table's column has one; else texts are sorted."""
+    dates: bool = False
+    """The numbers are days, read from dates."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, keep: np.ndarray) -> Column:
-        return Column(self.name, self.values[keep], self.missing[keep], self.kind)
+        return replace(self, values=self.values[keep], missing=self.missing[keep])
 
     def levels(self) -> list[Any]:
         """The distinct values that are not missing, sorted; whole numbers as int, booleans as bool."""
         present = self.values[~self.missing]
         if self.kind == "text":
-            return sorted(set(present.tolist()))
+            distinct = set(present.tolist())
+            return [v for v in self.order if v in distinct] if self.order else sorted(distinct)
         if self.kind == "boolean":
             return [bool(v) for v in np.unique(present)]
         return [tidy_number(v) for v in np.unique(present)]
@@ -83,7 +91,11 @@ def _column_from_series(name: str, series: Any) -> Column:
             array = raw.astype(np.float64)
             array[null] = np.nan
             return _numeric_column(name, array)
-    return _column_from_objects(name, series.to_list())
+    column = _column_from_objects(name, series.to_list())
+    categories = getattr(series.dtype, "categories", None)  # ordered ones; pandas' others have no order
+    if column.kind != "text" or not categories:
+        return column
+    return replace(column, order=tuple(str(category).strip() for category in categories))
 
 
 def _numeric_column(name: str, array: np.ndarray) -> Column:
@@ -102,7 +114,7 @@ def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
-        return not value.strip()
+        return value.strip() in MISSING_TEXTS
     if isinstance(value, decimal.Decimal):
         return value.is_nan()
     if isinstance(value, (float, np.floating)):
@@ -141,7 +153,7 @@ def _column_from_objects(name: str, values: list[Any]) -> Column:
         array = np.zeros(len(values))
         array[~missing] = [_as_number(name, v) for v in present]
         _refuse_infinite(name, array)
-        return Column(name, array, missing, "number")
+        return Column(name, array, missing, "number", dates=any(isinstance(v, datetime.date) for v in present))
     odd = next(
         (v for v in present if not isinstance(v, (str, bytes, numbers.Real, datetime.date, decimal.Decimal))), None
     )
@@ -178,6 +190,8 @@ class Coding(KeyedRecord):
     """The value that became 0; None for amounts, and where the column holds ones alone."""
     one: Any = None
     """The value that became 1; None for amounts."""
+    guessed: bool = False
+    """Nobody named the value that means 1, and it is not plain from the two: the larger, or later text, became it."""
 
 
 def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarray, Coding]:
@@ -188,7 +202,8 @@ def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarra
     """
     levels = column.levels()
     if len(levels) > 2:
-        raise refusal("two_values", role=role, column=column.name, count=len(levels), values=show_values(levels))
+        refused = refusal("two_values", role=role, column=column.name, count=len(levels), values=show_values(levels))
+        raise with_hint(refused, levels)
     if len(levels) == 1 and role == "instrument":
         raise refusal("constant_instrument", column=column.name, values=show_values(levels))
     if one is not None:
@@ -254,7 +269,7 @@ def _encode_levels(
     frequency: Counter[str] = Counter()
     for value, weight in zip(values[~column.missing], weights[~column.missing], strict=True):
         frequency[value] += weight
-    levels = sorted(frequency)
+    levels = [level for level in column.levels() if level in frequency]
     if len(levels) > MAX_LEVELS:
         # Ties are broken by name, so that the order of the rows cannot change the encoding.
         kept = sorted(levels, key=lambda v: (-frequency[v], v))[: MAX_LEVELS - 1]
@@ -262,7 +277,7 @@ def _encode_levels(
         lookup = set(kept)
         joined = rules()["covariates"]["joined"]
         values = np.array([v if v in lookup else joined for v in values], dtype=object)
-        levels = [*sorted(kept), joined]
+        levels = [*(level for level in levels if level in lookup), joined]
     name: str = rules()["covariates"]["level_name"]
     columns = [
         (name.format(column=column.name, level=v), ((values == v) & ~column.missing).astype(np.float64))

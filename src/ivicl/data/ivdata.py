@@ -13,6 +13,7 @@ from ivicl.data.compression import ReadTable
 from ivicl.data.design import Design
 from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate, show_values
 from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows, share_out
+from ivicl.data.oddities import Oddity, copies, is_clear, oddities
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles, check_missing_outcome
@@ -43,6 +44,8 @@ class DataReport:
     """People by [z][t] whose outcome is missing and nothing else, whether they were dropped or kept."""
     references: dict[str, str] = field(default_factory=dict)
     """Covariate of text -> its first level, which has no column of its own."""
+    oddities: list[Oddity] = field(default_factory=list)
+    """What looks wrong in the columns although they can be read."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,7 @@ class IVData:
             missing=roles.missing,
             missing_outcome=roles.missing_outcome,
             ones=dict(roles.ones or {}),
+            settled=roles.settled,
         )
 
     @classmethod
@@ -291,6 +295,7 @@ def _build(
     missing: str,
     missing_outcome: str,
     ones: dict[str, Any],
+    settled: tuple[str, ...] = (),
     rows: np.ndarray | None = None,
     sampled_from: int | None = None,
 ) -> IVData:
@@ -316,13 +321,22 @@ def _build(
     t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
     outcome = read_outcome(y.take(seen), outcome_range, ones.get(y.name))
     codings["outcome"] = outcome.coding
+    named = set(ones) - set(settled)
+    codings = {
+        role: replace(c, guessed=column.name not in named and not column.order and not is_clear(c.zero, c.one))
+        for column, (role, c) in zip((z, t, y), codings.items(), strict=True)
+    }
     notes += [
         note("coded", role=role, column=c.column, one=repr(c.one), zero=repr(c.zero))
         for role, c in codings.items()
         if c.one is not None and (c.zero, c.one) != (0, 1)
     ]
+    x = [column.take(keep) for column in x]
     references: dict[str, str] = {}
-    encoded = [pair for column in x for pair in encode_covariate(column.take(keep), weights, notes, rows, references)]
+    encoded = [pair for column in x for pair in encode_covariate(column, weights, notes, rows, references)]
+    odd = oddities(y.take(seen), x, codings, outcome.binary)
+    if w is None and (rows == 1).all():
+        odd += copies(x, (z, t, y))
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
     if sampled_from is not None:
         notes.append(
@@ -343,6 +357,7 @@ def _build(
         variables=tuple(column.name for column in x),
         lost=people,
         references=references,
+        oddities=odd,
     )
     names = tuple(name for name, _ in encoded)
     values = np.full(len(seen), outcome.range[0])

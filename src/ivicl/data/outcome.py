@@ -14,6 +14,7 @@ import numpy as np
 
 from ivicl.data.encoding import Coding, Column, encode_binary, numbers_from_text, show_values, tidy_number
 from ivicl.data.rules import refusal
+from ivicl.data.suspects import with_hint
 from ivicl.errors import InputError
 
 Range = tuple[float, float]
@@ -77,7 +78,8 @@ def read_outcome(column: Column, outcome_range: Range | None, one: Any) -> Outco
         found = reader(column, levels, asked, one)
         if found is not None:
             return found
-    raise refusal("outcome_kind", column=column.name, count=len(levels), values=show_values(levels))
+    refused = refusal("outcome_kind", column=column.name, count=len(levels), values=show_values(levels))
+    raise with_hint(refused, levels)
 
 
 def _checked_range(outcome_range: Range) -> Range:

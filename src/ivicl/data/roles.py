@@ -57,6 +57,8 @@ class Roles:
     """Which value of a two-valued column means 1; otherwise the larger, or the later in sort order, does."""
     missing_outcome: str = "drop"
     """What happens to people whose outcome is missing: they are left out, or with "bounds" it may be anything."""
+    settled: tuple[str, ...] = ()
+    """Columns in `ones` whose value was decided for many studies together, and not named by the user."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", _names(self.covariates))

@@ -33,6 +33,9 @@ COLUMNS: dict[str, type] = {
     "lost_if_z1": float,
     "lost_outcomes": str,
     "covariates": str,
+    "instrument_one": str,
+    "treatment_one": str,
+    "outcome_one": str,
     "treated_if_z0": float,
     "treated_if_z1": float,
     "first_stage": float,
@@ -80,6 +83,7 @@ def row(result: BoundsResult) -> dict[str, Any]:
         "lost_if_z1": losses.share_z1 if losses else 0.0,
         "lost_outcomes": ("free" if losses.free else "dropped") if losses else None,
         "covariates": ",".join(result.covariates),
+        **{f"{role}_one": _one(result, role) for role in ("instrument", "treatment", "outcome")},
         "treated_if_z0": stage.treated_if_z0,
         "treated_if_z1": stage.treated_if_z1,
         "first_stage": stage.difference,
@@ -89,6 +93,12 @@ def row(result: BoundsResult) -> dict[str, Any]:
         "warnings": " | ".join(result.warnings),
         "version": result.version,
     }
+
+
+def _one(result: BoundsResult, role: str) -> str | None:
+    """The value that means 1, as text."""
+    coding = result.codings.get(role)
+    return None if coding is None or coding.one is None else str(coding.one)
 
 
 def blank_row() -> dict[str, Any]:

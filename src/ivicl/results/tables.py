@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ivicl.methods.estimands import estimand
-from ivicl.results.wording import interval, number
+from ivicl.results.wording import interval, number, outcome_in_words, treatment_in_words
 
 if TYPE_CHECKING:
     from ivicl.methods.outcomes import Thresholds
@@ -22,10 +22,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     unit = asked.unit(result.binary)
     lines = [
         ("Estimand", asked.title),
-        (
-            "Scale",
-            f"{unit}{'; ' if unit else ''}outcome between {result.outcome_range[0]:g} and {result.outcome_range[1]:g}",
-        ),
+        ("Scale", _scale(result, unit)),
         ("Method", result.method + (f" (model {result.model.name})" if result.model else "")),
         ("People", f"{result.n:,}" + (f" in {result.n_rows:,} rows" if result.n_rows != result.n else "")),
         ("Rows dropped", f"{result.n_dropped:,}"),
@@ -63,6 +60,25 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     if cuts is not None:
         lines.append(_outcome_line(cuts, result.outcome_range))
     return lines
+
+
+def _scale(result: BoundsResult, unit: str) -> str:
+    """The unit, and what 1 means where the columns do not say it themselves."""
+    treatment, outcome = treatment_in_words(result.codings), outcome_in_words(result.codings)
+    low, high = result.outcome_range
+    parts = [unit] if unit else []
+    if " = " in outcome or " = " in treatment:
+        parts.append(f"effect of {treatment} on {outcome}")
+    if " = " not in outcome:
+        parts.append(f"outcome between {low:g} and {high:g}")
+    return "; ".join(parts)
+
+
+def title(result: BoundsResult) -> str:
+    """What stands above the summary: with what 1 means, where that was guessed."""
+    if not any(result.codings[role].guessed for role in ("treatment", "outcome") if role in result.codings):
+        return "Bounds on an average effect, from an instrument"
+    return f"Bounds on the effect of {treatment_in_words(result.codings)} on {outcome_in_words(result.codings)}"
 
 
 def lost_outcomes(result: BoundsResult) -> list[tuple[str, str]]:
@@ -114,7 +130,7 @@ def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:
 def summary(result: BoundsResult) -> str:
     rule = "=" * WIDTH
     text = textwrap.wrap(result.diagnostics.headline, WIDTH)
-    text += [rule, "Bounds on an average effect, from an instrument".center(WIDTH).rstrip(), rule]
+    text += [rule, title(result).center(WIDTH).rstrip(), rule]
     lines = pairs(result)
     label_width = max(len(name) for name, _ in lines) + 2
     for name, value in lines:

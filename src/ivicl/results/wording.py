@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ivicl.data.encoding import Coding
 from ivicl.methods.base import Covers, IntervalKind
 
 if TYPE_CHECKING:
@@ -33,3 +35,25 @@ def arm(result: BoundsResult, z: int) -> str:
     """An arm of the instrument in the caller's words: "offer = yes"; "Z = 1" where there are none."""
     coding = result.codings.get("instrument")
     return f"Z = {z}" if coding is None else f"{coding.column} = {coding.one if z else coding.zero}"
+
+
+def treatment_in_words(codings: Mapping[str, Coding], default: str = "the treatment") -> str:
+    """The treatment's column, with the value that counts as 1 where that is not plain: "arm = 'b'"."""
+    coding = codings.get("treatment")
+    return default if coding is None else _with_value(coding)
+
+
+def outcome_in_words(codings: Mapping[str, Coding], default: str = "the outcome") -> str:
+    """The outcome's column; "P(work = 'unemployed')" where its two values are not plainly 0 and 1."""
+    coding = codings.get("outcome")
+    if coding is None:
+        return default
+    return coding.column if _plain(coding) else f"P({_with_value(coding)})"
+
+
+def _with_value(coding: Coding) -> str:
+    return coding.column if _plain(coding) else f"{coding.column} = {coding.one!r}"
+
+
+def _plain(coding: Coding) -> bool:
+    return coding.one is None or (coding.one in (0, 1) and coding.zero in (0, 1, None))

@@ -89,7 +89,11 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
             ones.setdefault(name, levels[1])
     outcome_range = _settle_outcome(columns, roles, ones)
     return Studies(
-        by, keys, rows, replace(read, columns=columns), replace(roles, ones=ones, outcome_range=outcome_range)
+        by,
+        keys,
+        rows,
+        replace(read, columns=columns),
+        replace(roles, ones=ones, outcome_range=outcome_range, settled=tuple(set(ones) - set(roles.ones or {}))),
     )
 
 
@@ -103,7 +107,7 @@ def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, An
     if not whole.binary:
         values = np.zeros(len(column))
         values[present] = whole.values
-        columns[roles.outcome] = Column(column.name, values, column.missing, "number")
+        columns[roles.outcome] = replace(column, values=values, kind="number")
         return whole.range
     if roles.outcome_range is None:
         ones.setdefault(roles.outcome, whole.coding.one)

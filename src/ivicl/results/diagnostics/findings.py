@@ -46,6 +46,7 @@ def diagnose(data: IVData) -> Diagnostics:
         *_positivity_finding(chances),
         *_balance_finding(differences),
         _sample_finding(sample, stage),
+        *(Finding(odd.name, "look", odd.sentence, odd.remedy) for odd in data.report.oddities),
         *loss_finding(lost, data.outcome_range[1] - data.outcome_range[0]),
         _outcome_finding(outcomes, data.binary),
     )
@@ -80,12 +81,29 @@ def _compliance_finding(found: Compliance, stage: FirstStage) -> Finding:
     if found.kind == "one-sided":
         arm = 0 if 0 in found.people[0] else 1
         who = "nobody" if found.people[arm][1] == 0 else "everybody"
+        swapped = _perhaps_swapped(found)
+        if swapped is not None:
+            return swapped
         return Finding("compliance", "ok", f"One-sided non-compliance: {who} with Z = {arm} is treated.")
     if stage.difference < 0:
         remedy = "If that surprises you, check which value means 1."
         return Finding("compliance", "look", "The instrument lowers the treatment.", remedy)
     sentence = f"Two-sided non-compliance: {treated_0:,} treated with Z = 0, {untreated_1:,} untreated with Z = 1."
     return Finding("compliance", "ok", sentence)
+
+
+def _perhaps_swapped(found: Compliance) -> Finding | None:
+    """Whoever is not treated has Z = 0: so it looks when the column of what was taken is named as the instrument."""
+    (untreated_0, treated_0), (untreated_1, _) = found.people
+    if untreated_1 or treated_0 < max(10, 0.05 * (untreated_0 + treated_0)):
+        return None
+    sentence = (
+        f"Everybody with Z = 1 is treated, and {treated_0:,} of {untreated_0 + treated_0:,} with Z = 0 are too: so it "
+        "looks when instrument and treatment are swapped."
+    )
+    return Finding(
+        "compliance", "look", sentence, "Check that the instrument is what was assigned, not what was taken."
+    )
 
 
 def _inequality_finding(inequalities: tuple[Inequality, ...]) -> Finding:

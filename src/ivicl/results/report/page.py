@@ -12,6 +12,7 @@ from ivicl._shared.numbers import rounded_interval
 from ivicl.errors import InputError
 from ivicl.methods.estimands import estimand
 from ivicl.results.report.words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
+from ivicl.results.wording import outcome_in_words, treatment_in_words
 
 if TYPE_CHECKING:
     from ivicl.results.ladder import Rung
@@ -38,7 +39,7 @@ def write_report(result: BoundsResult, path: str | Path, title: str | None = Non
 def report_html(result: BoundsResult, title: str | None = None, question: str | None = None) -> str:
     """The report as text. The same result gives the same text."""
     template = Template((resources.files("ivicl.results.report") / "template.html").read_text(encoding="utf-8"))
-    treatment, outcome = _column(result, "treatment", "treatment"), _column(result, "outcome", "outcome")
+    treatment, outcome = treatment_in_words(result.codings), outcome_in_words(result.codings)
     heading = title or (
         f"Bounds on the effect of {treatment} on {outcome}" if result.codings else "Bounds on an average effect"
     )
@@ -71,10 +72,6 @@ def citation(result: BoundsResult) -> str:
     return (
         f"ivicl, version {result.version}: bounds on average treatment effects from instrumental-variable data.{model}"
     )
-
-
-def _column(result: BoundsResult, role: str, default: str) -> str:
-    return result.codings[role].column if role in result.codings else default
 
 
 def _headline(result: BoundsResult) -> str:
