@@ -98,8 +98,8 @@ def _perhaps_swapped(found: Compliance) -> Finding | None:
     if untreated_1 or treated_0 < max(10, 0.05 * (untreated_0 + treated_0)):
         return None
     sentence = (
-        f"One-sided non-compliance: everybody with Z = 1 is treated, and {treated_0:,} of {untreated_0 + treated_0:,} with Z = 0 are too: so it "
-        "looks when instrument and treatment are swapped."
+        f"One-sided non-compliance: everybody with Z = 1 is treated, and {treated_0:,} of {untreated_0 + treated_0:,} "
+        "with Z = 0 are too: so it looks when instrument and treatment are swapped."
     )
     return Finding(
         "compliance", "look", sentence, "Check that the instrument is what was assigned, not what was taken."
