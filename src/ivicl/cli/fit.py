@@ -57,12 +57,13 @@ def fit(
     report: ReportFile = None,
     title: flags.Title = None,
     question: flags.Question = None,
+    also: flags.Also = None,
     plot: PlotFile = None,
     strict: flags.Strict = False,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
-    pages = Pages(report, title, question, plot)
+    pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
@@ -92,6 +93,7 @@ def counts(
     report: ReportFile = None,
     title: flags.Title = None,
     question: flags.Question = None,
+    also: flags.Also = None,
     plot: PlotFile = None,
     missing_outcome: flags.MissingOutcome = "drop",
     strict: flags.Strict = False,
@@ -104,7 +106,7 @@ def counts(
         )
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
-    pages = Pages(report, title, question, plot)
+    pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model))
     with design_warnings_off():
         result = estimator.fit_counts(table, missing_outcome)

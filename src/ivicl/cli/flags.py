@@ -70,6 +70,15 @@ Title = Annotated[str | None, typer.Option("--title", help="Heading of the repor
 Question = Annotated[
     str | None, typer.Option("--question", help="The report's question in your words.", show_default=False)
 ]
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also",
+        help="A further section of the report: exclusion, independence or defiers (how far it may fail), or by=COLUMN "
+        "(bounds of each group). May be given again.",
+        show_default=False,
+    ),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 3 if the data contradict the design (grade stop).")
 ]

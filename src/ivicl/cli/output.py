@@ -135,14 +135,26 @@ class Pages:
     title: str | None
     question: str | None
     plot: Path | None
+    also: list[str] | None = None
+    """Further sections of the report."""
 
     def __post_init__(self) -> None:
-        if self.report is None and (self.title or self.question):
-            raise InputError("--title and --question are the report's: name its file with --report page.html.")
+        if self.report is None and (self.title or self.question or self.also):
+            raise InputError("--title, --question and --also are the report's: name its file with --report page.html.")
+        for text in self.also or ():
+            if not text.startswith("by="):
+                from ivicl.results.relaxed import RELAXATIONS
+
+                if text not in RELAXATIONS:
+                    raise InputError(f"--also must be {', '.join(RELAXATIONS)} or by=COLUMN, but is {text!r}.")
 
     def write(self, result: BoundsResult) -> None:
         if self.report is not None:
-            written = result.report(self.report, title=self.title, question=self.question)
+            further = [
+                result.by(text.removeprefix("by=")) if text.startswith("by=") else result.sensitivity(text)
+                for text in self.also or ()
+            ]
+            written = result.report(self.report, title=self.title, question=self.question, also=further)
             typer.echo(f"ivicl: report in {written}.", err=True)
         if self.plot is not None:
             # Every method has a ladder; a posterior only some.

@@ -18,6 +18,7 @@ from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
+    from ivicl.results.sections import Section
 
 OWN_COLUMNS = ("label", "assumes", "sampling_error", "adjusted")
 """Before those of `rows.COLUMNS`: name for readers, keys of the assumptions joined by commas, whether the interval
@@ -144,8 +145,25 @@ class Comparison:
     def to_latex(self) -> str:
         return latex_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
 
+    def section(self) -> Section:
+        """As a part of a report."""
+        from ivicl.results.sections import Section
+
+        return Section(
+            "Methods side by side", _said(self), HEADINGS, [entry.cells() for entry in self.entries], self.plot()
+        )
+
+    def _repr_html_(self) -> str:
+        return self.section().notebook()
+
     def plot(self) -> Picture:
         """One bar a method: estimates marked, other estimands dashed and labelled."""
         from ivicl.results.pictures import comparison
 
         return comparison(self)
+
+
+def _said(compared: Comparison) -> tuple[str, ...]:
+    """What a reader must know before the intervals are compared."""
+    failed = tuple(f"{entry.label}: {entry.error}" for entry in compared.failed)
+    return ((compared.headline,) if compared.headline else ()) + failed

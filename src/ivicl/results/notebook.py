@@ -6,13 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from ivicl.results import tables
-from ivicl.results.report.page import escape, svg_with_own_ids
+from ivicl.results.report.markup import FRAME, escape, svg_with_own_ids
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
-# Its own paper and ink: a dark notebook would otherwise show dark lines on a dark page.
-FRAME = "background:#fff;color:#1f2933;padding:.8em 1em;max-width:52em;font-family:sans-serif;font-size:13px"
 NAME = "text-align:left;font-weight:600;white-space:nowrap;vertical-align:top;padding:2px 1em 2px 0"
 VALUE = "text-align:left;padding:2px 0"
 HEADLINE = "color:#fff;background:#a61b1b;padding:.5em .8em;font-weight:600;margin:0 0 .6em"

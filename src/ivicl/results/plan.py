@@ -20,6 +20,7 @@ from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
+    from ivicl.results.sections import Section
 
 Number = float | int
 Numbers = Number | Sequence[Number]
@@ -104,6 +105,15 @@ class Plan(Record):
         for sentence in self.sentences:
             text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
         return "\n".join([*text, rule, f"ivicl {self.version}"])
+
+    def section(self) -> Section:
+        """As a part of a report."""
+        from ivicl.results.sections import Section
+
+        return Section("What a study could say", tuple(self.sentences), *self._table(), self.plot())
+
+    def _repr_html_(self) -> str:
+        return self.section().notebook()
 
     def plot(self) -> Picture:
         """Width and chance to exclude zero, against people or the first thing that varies."""

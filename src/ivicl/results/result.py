@@ -25,6 +25,7 @@ from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
+    from ivicl.results.sections import HasSection
     from ivicl.results.sensitivity import Sensitivity
     from ivicl.results.subgroups import Subgroups
 
@@ -204,11 +205,21 @@ class BoundsResult(Record):
 
         return subgroups(self, column, quantiles, simultaneous)
 
-    def report(self, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
-        """Write one HTML file for a reader who was not there: data, assumptions, diagnostics, answer, pictures."""
+    def report(
+        self,
+        path: str | Path,
+        title: str | None = None,
+        question: str | None = None,
+        also: Sequence[HasSection] = (),
+    ) -> Path:
+        """Write one HTML file for a reader who was not there: data, assumptions, diagnostics, answer, pictures.
+
+        `also` are answers to further questions, a section each: what `sensitivity`, `by`, `compare` and `plan` give
+        back, as in `also=[res.sensitivity("exclusion"), res.by("sex")]`.
+        """
         from ivicl.results.report.page import write_report
 
-        return write_report(self, path, title=title, question=question)
+        return write_report(self, path, title=title, question=question, also=also)
 
     def summary(self) -> str:
         """A table for a reader: what was asked, of whom, the answer, and what to beware of."""

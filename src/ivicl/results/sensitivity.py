@@ -25,6 +25,7 @@ from ivicl.version import __version__
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
     from ivicl.results.result import BoundsResult
+    from ivicl.results.sections import Section
 
 N_STEPS = 20
 """Steps of the grid of eps."""
@@ -131,6 +132,16 @@ class Sensitivity(Record):
         for note in self.notes:
             text += textwrap.wrap(note, WIDTH, initial_indent="  - ", subsequent_indent="    ")
         return "\n".join([*text, rule, f"ivicl {self.version}"])
+
+    def section(self) -> Section:
+        """As a part of a report."""
+        from ivicl.results.sections import Section
+
+        sentences = (self.sentence, *self.notes)
+        return Section(self.relaxation.title, sentences, self._headings, self._cells()[::2], self.plot())
+
+    def _repr_html_(self) -> str:
+        return self.section().notebook()
 
     def plot(self) -> Picture:
         """The bounds against eps, with the breakdown point."""

@@ -22,6 +22,7 @@ from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
+    from ivicl.results.sections import Section
 
 OWN_COLUMNS = ("by", "group")
 """Before those of `rows.COLUMNS`: the covariate, and which people."""
@@ -136,12 +137,21 @@ class Subgroups(Record):
             text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
         return "\n".join([*text, rule, f"ivicl {__version__}"])
 
+    def section(self) -> Section:
+        """As a part of a report."""
+        from ivicl.results.sections import Section
+
+        return Section(f"Bounds by {self.column}", (self.note,), HEADINGS, self._lines(), self.plot())
+
+    def _repr_html_(self) -> str:
+        return self.section().notebook()
+
     def plot(self) -> Picture:
         """A forest plot: one bar a group, everybody at the foot."""
         from ivicl.results.pictures.forest import Bar, forest
 
         bars = [Bar.of(entry.group, entry.result) for entry in self.entries]
-        return forest(bars, Bar.of("everybody", self.everybody), caption=self.note)
+        return forest(bars, Bar.of("everybody", self.everybody))
 
 
 def subgroups(result: BoundsResult, column: str, quantiles: int | None, simultaneous: bool) -> Subgroups:

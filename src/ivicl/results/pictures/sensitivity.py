@@ -37,4 +37,5 @@ def _drawn(found: Sensitivity) -> Picture:
     legend_above(axes)
     rows = found.rows()
     data: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
-    return Picture("sensitivity", figure, data, found.sentence)
+    caption = "Bounds against the share of people for whom the assumption may fail; the band allows for sampling error."
+    return Picture("sensitivity", figure, data, caption)

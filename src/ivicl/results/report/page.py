@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-import html
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.numbers import rounded_interval
 from ivicl.errors import InputError
 from ivicl.methods.estimands import estimand
+from ivicl.results.report.markup import escape, svg_with_own_ids
 from ivicl.results.report.words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
+from ivicl.results.sections import sections_of
 from ivicl.results.wording import outcome_in_words, treatment_in_words
 
 if TYPE_CHECKING:
     from ivicl.results.ladder import Rung
+    from ivicl.results.pictures import Picture
     from ivicl.results.result import BoundsResult
 
 
-def escape(text: str) -> str:
-    """Text as HTML; a number stays on the line of its unit."""
-    return html.escape(text).replace(" %", "\u00a0%").replace("F = ", "F\u00a0=\u00a0")
-
-
-def write_report(result: BoundsResult, path: str | Path, title: str | None = None, question: str | None = None) -> Path:
+def write_report(
+    result: BoundsResult,
+    path: str | Path,
+    title: str | None = None,
+    question: str | None = None,
+    also: Sequence[Any] = (),
+) -> Path:
     """Write the report and return its path."""
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file, but '{path.name}' ends otherwise; a browser prints it as PDF.")
     try:
-        path.write_text(report_html(result, title=title, question=question), encoding="utf-8")
+        path.write_text(report_html(result, title, question, also), encoding="utf-8")
     except OSError as error:
         raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error
     return path
 
 
-def report_html(result: BoundsResult, title: str | None = None, question: str | None = None) -> str:
-    """The report as text. The same result gives the same text."""
+def report_html(
+    result: BoundsResult, title: str | None = None, question: str | None = None, also: Sequence[Any] = ()
+) -> str:
+    """The report as text. The same result gives the same text; `also` are the answers to further questions."""
     template = Template((resources.files("ivicl.results.report") / "template.html").read_text(encoding="utf-8"))
     treatment, outcome = treatment_in_words(result.codings), outcome_in_words(result.codings)
     heading = title or (
@@ -60,6 +66,7 @@ def report_html(result: BoundsResult, title: str | None = None, question: str | 
         ladder=figures.draw("ladder") if result.ladder is not None else "",
         ladder_table=_ladder_table(result),
         levels=figures.draw("levels") if result.is_credible else "",
+        further=_further(also, figures),
         warnings=_list("Warnings", result.warnings),
         methods=escape(methods_paragraph(result)),
         citation=escape(citation(result)),
@@ -113,7 +120,9 @@ class _Figures:
         self.result, self.number = result, 0
 
     def draw(self, kind: str) -> str:
-        picture = self.result.plot(kind)
+        return self.show(self.result.plot(kind))
+
+    def show(self, picture: Picture) -> str:
         self.number += 1
         svg = svg_with_own_ids(picture.svg(), f"f{self.number}-")
         alt = escape(picture.caption)
@@ -121,10 +130,12 @@ class _Figures:
         return f'<figure role="img" aria-label="{alt}">{svg}{caption}</figure>'
 
 
-def svg_with_own_ids(svg: str, own: str) -> str:
-    """The picture with `own` before its ids: several SVGs in one page share one space of ids."""
-    svg = svg.replace('id="', f'id="{own}').replace("url(#", f"url(#{own}")
-    return svg.replace('xlink:href="#', f'xlink:href="#{own}')
+def _further(also: Sequence[Any], figures: _Figures) -> str:
+    """A section each; drawn last, so that the pictures before keep their numbers."""
+    return "".join(
+        f"<h2>{escape(section.title)}</h2>{section.parts(figures.show(section.picture))}"
+        for section in sections_of(also)
+    )
 
 
 def _assumptions(result: BoundsResult) -> str:
