@@ -33,6 +33,7 @@ OWN += (
     "columns",
     "results",
     "try-it",
+    "model-file",
 )
 
 

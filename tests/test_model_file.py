@@ -13,6 +13,7 @@ import pytest
 from ivicl.errors import ModelFileError
 from ivicl.methods.pretrained import runtime
 from ivicl.methods.pretrained.runtime import Model, file_digest
+from ivicl.methods.pretrained.stacks import Stack
 
 REFERENCE = Path(__file__).with_name("reference_predictions.json")
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
@@ -77,7 +78,8 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ivicl.methods.pretrained.schema_1.SCHEMA", 99)
+    monkeypatch.setattr("ivicl.methods.pretrained.schema_1.SCHEMA", 98)
+    monkeypatch.setattr("ivicl.methods.pretrained.schema_2.SCHEMA", 99)
     (tmp_path / "old.onnx").write_bytes(Model.shipped()._content)
     with pytest.raises(ModelFileError, match="schema"):
         Model.load(tmp_path / "old.onnx")
@@ -91,8 +93,8 @@ def test_weights_and_graph_are_the_same_model(tmp_path: Path) -> None:
     assert record["training"] == Model.shipped().metadata["training"]
     table = rows_table()
     with torch.no_grad():
-        tensors = [torch.tensor(table[0])] + [torch.tensor(a, dtype=torch.float32) for a in table[1:]]
-        effect = network(*tensors)[0].exp().numpy()
+        fed = Model.shipped().graph.feed(Stack(*table))
+        effect = network(*(torch.tensor(values) for values in fed.values()))[0].exp().numpy()
     assert np.abs(effect - Model.shipped().predict(*table).effect).sum() / 2 < 1e-4
 
 

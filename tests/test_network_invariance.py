@@ -21,8 +21,10 @@ pytest.importorskip("onnx")
 from ivicl.learn.export import export, rounded  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
+from ivicl.methods.pretrained import runtime  # noqa: E402
 from ivicl.methods.pretrained.runtime import Model  # noqa: E402
 from ivicl.methods.pretrained.schema_1 import FirstPosteriors as Posteriors  # noqa: E402
+from ivicl.posterior import EFFECT_EDGES  # noqa: E402
 
 TOLERANCE = 1e-4
 SMALL = {
@@ -80,7 +82,7 @@ def random_network(config: NetworkConfig) -> IVNetwork:
 def answer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Table], Posteriors]:
     if request.param == "shipped":
         shipped = Model.shipped()
-        return lambda table: shipped.predict(*(a[None] for a in (table.x, table.z, table.t, table.y, table.w)))
+        return lambda table: on_bins(shipped.predict(*(a[None] for a in (table.x, table.z, table.t, table.y, table.w))))
     kind, engine = request.param.split("-")
     network = random_network(SMALL[kind])
     path = tmp_path_factory.mktemp("model") / "m.onnx"
@@ -97,6 +99,12 @@ def answer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             return Posteriors(*(o.exp().numpy() for o in network(*tensors)))
 
     return run
+
+
+def on_bins(found: runtime.Posteriors) -> Posteriors:
+    """The ends on the effect's bins, whatever grid they are on."""
+    lower, upper = (np.diff(found.of(name).cdf(EFFECT_EDGES))[None] for name in ("lower", "upper"))
+    return Posteriors(found.effect, lower, upper)
 
 
 def distance(a: Posteriors, b: Posteriors, mirrored: bool = False) -> float:

@@ -30,6 +30,8 @@ class IVBounds:
         method: the name of a method (`ivicl methods` lists them), or a `Method` of your own.
         alpha: the interval has credibility or confidence 1 - alpha.
         estimand: what is asked for; None is the method's own (LATE for `late`, ATE for the others).
+        assume: what you grant beyond the method's own assumptions, as ("no-defiers",): nobody is moved against one
+            direction of the instrument. `ivicl methods` says which methods can make use of what.
         combine: what the network makes of an outcome that is not binary: "means" bounds the effects that the means
             of the outcome allow, in one pass; the others make `n_thresholds` binary problems of it: "comonotone" adds
             their quantiles and never claims more than they do; "independent" lets their errors cancel, which gives an
@@ -54,6 +56,7 @@ class IVBounds:
         *,
         alpha: float = 0.05,
         estimand: str | None = None,
+        assume: str | Sequence[str] = (),
         combine: str = "means",
         covers: Covers | None = None,
         n_thresholds: int = 16,
@@ -64,6 +67,7 @@ class IVBounds:
         self.method = method
         self.alpha = alpha
         self.estimand = estimand
+        self.assume = assume
         self.combine = combine
         self.covers = covers
         self.n_thresholds = n_thresholds
@@ -155,7 +159,8 @@ class IVBounds:
 
     def request(self) -> Request:
         """The parameters as the methods take them; an InputError for what cannot be."""
-        method = resolve(self.method)
+        assume = (self.assume,) if isinstance(self.assume, str) else tuple(self.assume)
+        method = resolve(self.method).granted(assume)
         if not isinstance(self.alpha, (int, float)) or not 0 < self.alpha < 1:
             raise InputError(f"alpha must lie between 0 and 1, but is {self.alpha!r}.")
         if self.combine not in COMBINATIONS:
@@ -175,6 +180,7 @@ class IVBounds:
         return Request(
             alpha=float(self.alpha),
             estimand=self.estimand,
+            assume=assume,
             combine=self.combine,
             covers=self.covers,
             n_thresholds=int(self.n_thresholds),
@@ -184,7 +190,7 @@ class IVBounds:
         )
 
     def _run(self, data: IVData, request: Request) -> BoundsResult:
-        method = resolve(self.method)
+        method = resolve(self.method).granted(request.assume)
         result = make_result(method, method.bounds(data, request), data, request)
         headline = result.diagnostics.headline
         if headline:

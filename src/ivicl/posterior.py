@@ -235,10 +235,17 @@ class IdentifiedSet:
     lower: BinnedPosterior
     upper: BinnedPosterior
 
-    def scaled(self, factor: float) -> IdentifiedSet:
-        """The set of factor * effect; a negative factor swaps the ends."""
-        lower, upper = self.lower.scaled(factor), self.upper.scaled(factor)
+    def scaled(self, factor: float, shift: float = 0.0) -> IdentifiedSet:
+        """The set of factor * value + shift; a negative factor swaps the ends."""
+        lower, upper = self.lower.scaled(factor, shift), self.upper.scaled(factor, shift)
         return IdentifiedSet(lower, upper) if factor > 0 else IdentifiedSet(upper, lower)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The expected ends; two marginal posteriors may cross, then both are their middle."""
+        lower, upper = self.lower.mean, self.upper.mean
+        middle = 0.5 * lower + 0.5 * upper
+        return min(lower, middle), max(upper, middle)
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set with 1 - alpha."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -61,7 +61,8 @@ def model(
     rows = [
         ("name", record["name"]),
         ("sha256", record["sha256"]),
-        ("attention", f"{network['attention']}, width {network['width']}, depth {network['depth']}"),
+        ("graph schema", f"{record['schema']}: bounds on the {', '.join(loaded.graph.estimands)}"),
+        ("network", f"{_kind(network)}, width {network['width']}, depth {network['depth']}"),
         ("prior", record.get("prior", {}).get("name", "unknown")),
         ("runs", ", then ".join(f"{r['step']:,} steps in {r['hours']} h" for r in runs if "step" in r)),
         ("hours of training", f"{sum(r.get('hours', 0) for r in runs):.2f}"),
@@ -75,6 +76,10 @@ def model(
         sign = ">=" if entry["at_least"] else "<="
         mark = "reached" if entry["reached"] else "NOT reached"
         typer.echo(f"  {entry['line']:62} {entry['value']:.4f}  ({sign} {entry['target']:g}: {mark})")
+
+
+def _kind(network: dict[str, Any]) -> str:
+    return f"{network['attention']} attention" if "attention" in network else f"the {network['architecture']} network"
 
 
 def _load(path: Path | None) -> Model:

@@ -41,7 +41,8 @@ def export(network: Network, path: Path, record: dict[str, Any]) -> str:
     model = _graph(rounded(network))
     _share_constants(model)
     _store_half(model)
-    record = {"schema": signature(network).schema, "network": network.config.to_dict(), **record}
+    about = schema_2.ABOUT if isinstance(network, SecondNetwork) else {}
+    record = {"schema": signature(network).schema, **about, "network": network.config.to_dict(), **record}
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value

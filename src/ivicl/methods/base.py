@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ivicl.data import IVData
     from ivicl.methods.joint_draws import MeanDraws
     from ivicl.methods.outcomes import Thresholds
+    from ivicl.methods.row_laws import RowLaws
 
 _log = logging.getLogger(__name__)
 
@@ -112,6 +113,8 @@ class MethodBounds:
     """The covariates were used; None means as the method does when there are some."""
     draws: MeanDraws | None = None
     """Joint posterior draws of what every estimand is made of, for methods that have them."""
+    row_laws: RowLaws | None = None
+    """The law that it found at each row, where it knows one."""
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     """Extras that JSON can hold, for the curious: nothing in the package reads them."""
@@ -191,6 +194,14 @@ class Method:
             listed = ", ".join(sorted(known)) or "none"
             raise InputError(f"method '{self.name}' has no option '{unknown[0]}'; its options are: {listed}.")
         return self.options(**given)
+
+    def granted(self, assume: Sequence[str]) -> Method:
+        """The method when it assumes this too; an InputError for what it cannot make use of."""
+        for key in assume:
+            if key not in (*self.may_assume, *self.assumptions):
+                known = ", ".join(self.may_assume) or "nothing"
+                raise InputError(f"method '{self.name}' cannot assume {key!r} in addition; it can assume: {known}.")
+        return dataclasses.replace(self, assumptions=tuple(dict.fromkeys((*self.assumptions, *assume))))
 
     def bounds(self, data: IVData, request: Request) -> MethodBounds:
         """Its answer for one data set."""

@@ -155,7 +155,8 @@ def stop_sentence(stopped: int, studies: int) -> str:
 
 def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
     """The rows of the chosen studies, a chunk at a time."""
-    request, method = estimator.request(), resolve(estimator.method)
+    request = estimator.request()
+    method = resolve(estimator.method).granted(request.assume)
     chosen = list(chosen)
     for start in range(0, len(chosen), STUDIES_PER_CHUNK):
         part = chosen[start : start + STUDIES_PER_CHUNK]

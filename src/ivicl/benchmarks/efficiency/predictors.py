@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -12,9 +12,12 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.methods.base import MethodBounds, Request
 from ivicl.methods.pretrained.batching import predict_tables
+from ivicl.methods.pretrained.heads import NO_DEFIERS, ends_by_estimand
 from ivicl.methods.pretrained.method import NetworkOptions, pose, settle
 from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.schema_2 import POINT
 from ivicl.methods.registry import resolve
+from ivicl.posterior import IdentifiedSet
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,18 @@ Predict = Callable[[IVData, Sequence[float]], Mapping[str, Answer]]
 
 
 def of_model(model: Model) -> Predict:
-    """The network in this file, as the product uses it."""
+    """The network in this file, as the product uses it; the LATE from a pass in which it may assume no defiers."""
     request = Request(own=NetworkOptions())
 
     def predict(data: IVData, alphas: Sequence[float]) -> dict[str, Answer]:
         question = pose(data, request, model)
-        found = settle(data, request, question, predict_tables(model, question.tables))
-        return {"ATE": _answer(found, alphas)}
+        posteriors = predict_tables(model, question.tables)
+        answers = {name: _of_ends(ends, alphas) for name, ends in ends_by_estimand(posteriors, data, False).items()}
+        if NO_DEFIERS in model.graph.assumptions:
+            told = pose(data, replace(request, assume=(NO_DEFIERS,)), model)
+            late = ends_by_estimand(predict_tables(model, told.tables), data, True)[POINT]
+            answers[POINT] = _of_ends(late, alphas)
+        return answers | {"ATE": _answer(settle(data, request, question, posteriors), alphas)}
 
     return predict
 
@@ -57,11 +65,14 @@ def of_method(name: str) -> Predict:
     return predict
 
 
+def _of_ends(ends: IdentifiedSet, alphas: Sequence[float]) -> Answer:
+    intervals = np.array([ends.interval(alpha) for alpha in alphas])
+    return Answer(intervals[:, 0], intervals[:, 1], ends.lower.mean, ends.upper.mean)
+
+
 def _answer(found: MethodBounds, alphas: Sequence[float]) -> Answer:
     if found.identified_set is not None:
-        ends = found.identified_set
-        intervals = np.array([ends.interval(alpha) for alpha in alphas])
-        return Answer(intervals[:, 0], intervals[:, 1], ends.lower.mean, ends.upper.mean)
+        return _of_ends(found.identified_set, alphas)
     about = found.estimates
     if about is None or about.se_lower is None or about.se_upper is None:
         raise InputError(

@@ -28,9 +28,9 @@ class Worth:
 
     tables: list[Table]
     factors: np.ndarray
-    """(2,) of the lower and the upper end, as used."""
+    """Of the lower and the upper end, as used; then those of the other quantities, on a graph that has them."""
     degrees: np.ndarray
-    """(2,) of freedom."""
+    """Of freedom, of the same."""
 
     def read(self, posteriors: Posteriors) -> tuple[BinnedPosterior, IdentifiedSet]:
         """The effect and the ends, each from the table of its own factor."""
@@ -45,8 +45,10 @@ def worth(table: Table, data: IVData, model: Model) -> Worth:
     """The table of `data` for this graph, with what its people are worth."""
     if model.graph.takes_amounts:
         every = design_factors(data, tuple(range(len(QUANTITIES))), yes_no=False)
-        told = table if data.design is None else replace(table, design=every.factor)
-        return Worth([told], every.factor[:2], every.degrees[:2])
+        # Leave-one-out removes one whole person: nobody may weigh more, so that the factors take over the rest.
+        most = max(float((data.mass / data.w).max()), 1.0) if table.varies else 1.0
+        told = table if data.design is None else replace(table, w=table.w / most, design=every.factor * most)
+        return Worth([told], every.factor, every.degrees)
     found = design_factors(data)
     factors = found.factor
     if data.binary and table.varies:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData
 from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInfo, Request
+from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
 from ivicl.methods.pretrained.batching import predict_tables
 from ivicl.methods.pretrained.effective import Worth, worth
+from ivicl.methods.pretrained.heads import NO_DEFIERS, ends_by_estimand, rows_seen
 from ivicl.methods.pretrained.large import (
     MAX_ROWS,
     MAX_ROWS_PER_THRESHOLD,
@@ -30,7 +32,7 @@ from ivicl.methods.pretrained.large import (
 )
 from ivicl.methods.pretrained.runtime import Model, Posteriors
 from ivicl.methods.pretrained.stacks import Table
-from ivicl.methods.pretrained.tables import binary_tables, left_out_columns
+from ivicl.methods.pretrained.tables import left_out_columns, problems
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 LEAST_PEOPLE = 20
@@ -114,20 +116,28 @@ def stamp(request: Request) -> dict[str, str]:
 
 def pose(data: IVData, request: Request, model: Model) -> Question:
     """Merge equal rows, sample if there are too many, cut the outcome: the binary tables of one data set."""
+    for key in request.assume:
+        if key not in (*model.graph.assumptions, *METHOD.assumptions):
+            raise InputError(
+                f"the network in '{model.name}' was not taught to assume {key!r}; leave assume out, or use a method "
+                "that assumes it (ivicl methods lists what each assumes)."
+            )
     rng = np.random.default_rng(request.random_state)
     once = data.binary or request.combine == "means"
     limit = request.own.max_rows or (MAX_ROWS if once else MAX_ROWS_PER_THRESHOLD)
     merged = data.merged()
     used = merged
     warnings = []
-    tables, thresholds = binary_tables(used, request, rng)
+    tables, thresholds = problems(used, request, rng, model.graph)
     if tables[0].rows > limit and tables[0].varies:
-        # A soft row is two: the share of a yes and that of a no.
-        used = shrink(merged, limit if data.binary or not once else max(limit // 2, 1), rng)
+        # On a graph of yes and no a soft row is two: the share of a yes and that of a no.
+        two = once and not data.binary and not model.graph.takes_amounts
+        used = shrink(merged, max(limit // 2, 1) if two else limit, rng)
         warnings.append(sample_sentence(merged, used, limit))
-        tables, thresholds = binary_tables(used, request, rng)
+        tables, thresholds = problems(used, request, rng, model.graph)
     people = worth(tables[0], used, model) if once else None
     tables = people.tables if people else tables
+    tables = [replace(table, no_defiers=NO_DEFIERS in request.assume) for table in tables]
     left_out = left_out_columns(tables, data.covariates, model.metadata["network"]["max_features"])
     if left_out:
         shown = ", ".join(left_out[:8]) + (f" and {len(left_out) - 8} more" if len(left_out) > 8 else "")
@@ -166,13 +176,24 @@ def _range_warnings(n: int, most: float) -> list[str]:
 def settle(data: IVData, request: Request, question: Question, posteriors: Posteriors) -> MethodBounds:
     """Bounds in outcome units from the posteriors of the question's tables."""
     span = data.outcome_range[1] - data.outcome_range[0]
+    effect: BinnedPosterior | None
     cuts = question.thresholds
     effect, identified = _combined(question, posteriors, span)
     effect, identified = effect.scaled(span), identified.scaled(span)
     # Independent errors are an assumption about the effect; the ends always add by quantiles.
     usual: Covers = "effect" if cuts is not None and cuts.combine == "independent" else "set"
+    whole = cuts is None or cuts.combine == "means"
+    degrees = question.worth.degrees if question.worth else None
+    heads = ends_by_estimand(posteriors, data, NO_DEFIERS in request.assume, degrees) if whole else {}
+    asked = request.estimand or AVERAGE
+    if asked != AVERAGE and asked in heads:
+        if request.covers == "effect":
+            raise InputError(
+                f"the network has a posterior of the ATE and of the ends of the {asked}: use covers='set'."
+            )
+        effect, identified = None, heads[asked]
     covers = request.covers or usual
-    lower, upper = (identified if covers == "set" else effect).interval(request.alpha)
+    lower, upper = (effect if effect is not None and covers == "effect" else identified).interval(request.alpha)
     warnings = question.warnings
     if question.details["sampled"]:
         used, set_width = question.details["n_used"], identified.upper.mean - identified.lower.mean
@@ -183,8 +204,10 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
         effect,
         identified,
         covers,
-        estimates=Estimates(identified.lower.mean, identified.upper.mean, identified.lower.sd, identified.upper.sd),
+        estimand=asked if asked in heads else AVERAGE,
+        estimates=Estimates(*identified.means, identified.lower.sd, identified.upper.sd),
         thresholds=cuts,
+        row_laws=rows_seen(question.tables[0], posteriors) if whole else None,
         model=question.model,
         warnings=warnings,
         details=question.details,
@@ -216,6 +239,7 @@ METHOD = Method(
     "none",
     procedure="a pretrained in-context network that was trained on simulated instrumental-variable studies",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
+    may_assume=(NO_DEFIERS,),
     covers=("set", "effect"),
     lost_outcomes="filled",
     uses_covariates=True,

@@ -104,11 +104,13 @@ class Model:
 
     @staticmethod
     def load(path: str | Path) -> Model:
+        """Read once in a process as long as the file does not change."""
         try:
-            content = Path(path).read_bytes()
+            about = Path(path).stat()
+            with _LOADING:
+                return _load_file(Path(path).resolve(), about.st_mtime_ns, about.st_size)
         except OSError as error:
             raise ModelFileError(f"The model file {str(path)!r} cannot be read: {error.strerror}.") from error
-        return Model(content, Path(path).name)
 
     @staticmethod
     def shipped() -> Model:
@@ -169,6 +171,11 @@ class Model:
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
         cell = np.broadcast_to(np.arange(8), counts.shape)
         return self.predict(np.zeros((*counts.shape, 0)), cell // 4, cell // 2 % 2, cell % 2, counts)
+
+
+@lru_cache(maxsize=2)
+def _load_file(path: Path, changed: int, size: int) -> Model:
+    return Model(path.read_bytes(), path.name)
 
 
 @lru_cache(maxsize=1)

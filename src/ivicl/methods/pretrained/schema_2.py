@@ -22,12 +22,20 @@ OFFSETS = REACH * np.sinh(np.linspace(-SPAN, SPAN, CELLS + 1))
 """(M+1,) edges of the cells in units from the anchor: a fifteenth of a unit apart in the middle, sixty units out."""
 PAIRS = ("ATE", "EY1", "EY0", "ATT", "ATU")
 """Estimands that are bounded: each has a lower and an upper end."""
+MEANS = ("EY1", "EY0")
+"""Those that are means of outcomes; the others are differences."""
 POINT = "LATE"
 """Identified by the assumption that the network is told of; it means nothing without it."""
 LOWEST = (-1.0, -1.0, 0.0, 0.0, 0.0, 0.0, -1.0, -1.0, -1.0, -1.0, -1.0)
 """(Q,) the least that each can be, for an outcome in [0, 1]; the most is 1."""
 QUANTITIES = (*(f"{name} {end}" for name in PAIRS for end in ("lower", "upper")), POINT)
 """Q names, in the order of the graph."""
+
+ABOUT = {
+    "quantities": list(QUANTITIES),
+    "grid": {"cells": CELLS, "reach": REACH, "span": SPAN, "lowest": list(LOWEST)},
+}
+"""What stands in the file, for readers in other languages."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""What a network of graph schema 2 says beside the effect: other estimands, each by its own head; the rows' law."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.methods.pretrained.runtime import Posteriors
+from ivicl.methods.pretrained.schema_2 import MEANS, PAIRS, POINT, QUANTITIES, SecondPosteriors
+from ivicl.methods.pretrained.stacks import Table
+from ivicl.methods.row_laws import RowLaws
+from ivicl.posterior import IdentifiedSet
+
+NO_DEFIERS = "no-defiers"
+
+
+def ends_by_estimand(
+    posteriors: Posteriors, data: IVData, no_defiers: bool, degrees: np.ndarray | None = None
+) -> dict[str, IdentifiedSet]:
+    """In outcome units; averages over nobody are left out, and the LATE where nothing says that it is identified.
+
+    `degrees` of freedom are those of a design's variances, one for each of QUANTITIES: few clusters have long tails.
+    """
+    if not isinstance(posteriors, SecondPosteriors):
+        return {}
+    low, high = data.outcome_range
+    every = {}
+    for place, name in enumerate(QUANTITIES):
+        one = posteriors.of(name)
+        every[name] = one if degrees is None else one.stretched(float(degrees[place]))
+    found = {}
+    for name in PAIRS:
+        ends = IdentifiedSet(every[f"{name} lower"], every[f"{name} upper"])
+        found[name] = ends.scaled(high - low, low if name in MEANS else 0.0)
+    if no_defiers:
+        late = every[POINT].scaled(high - low)
+        found[POINT] = IdentifiedSet(late, late)
+    nobody = {"ATT": not data.t.any(), "ATU": bool(data.t.all())}
+    return {name: ends for name, ends in found.items() if not nobody.get(name)}
+
+
+def rows_seen(table: Table, posteriors: Posteriors) -> RowLaws | None:
+    """The table's rows with the law at each of them, where covariates make them differ."""
+    if not isinstance(posteriors, SecondPosteriors) or not table.varies or posteriors.rows[0] is None:
+        return None
+    known = posteriors.rows[0]
+    v = 0 * table.w if table.v is None else table.v
+    law, propensity = known.law[: table.rows], known.propensity[: table.rows]
+    return RowLaws(table.x, table.z, table.t, table.y, v, table.w, law, propensity)
