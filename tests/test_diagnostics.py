@@ -8,6 +8,7 @@ import pytest
 from ivicl import IVBounds, IVData
 from ivicl.results.diagnostics.covariates import logistic_ridge
 from ivicl.results.diagnostics.findings import diagnose
+from ivicl.results.report.page import escape
 from stand_in import made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
@@ -161,4 +162,4 @@ def test_what_to_do_stands_apart_from_what_was_found_and_readers_see_both(tmp_pa
         assert finding.sentence.endswith(".") and finding.remedy.endswith(".")
         assert finding.text in res.row()["findings"]
         assert finding.remedy in " ".join(res.summary().split())
-        assert finding.remedy in res.report(tmp_path / "r.html").read_text("utf-8")
+        assert escape(finding.remedy) in res.report(tmp_path / "r.html").read_text("utf-8")

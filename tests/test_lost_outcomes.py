@@ -174,6 +174,8 @@ def test_nobody_lost_changes_nothing() -> None:
 def test_an_interval_for_the_effect_is_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match="prior for the lost outcomes; with missing_outcome='bounds' ask for the set"):
         IVBounds(covers="effect").fit_counts(TWELVE, missing_outcome="bounds")
+    with pytest.raises(InputError, match="sensitivity does not know lost outcomes"):
+        IVBounds(method="balke-pearl").fit_counts(TWELVE, missing_outcome="bounds").sensitivity("exclusion")
     with pytest.raises(InputError, match="missing_outcome must be 'drop' or 'bounds', but is 'fill'"):
         IVBounds().fit(small_table(), **ROLES, missing_outcome="fill")
     table = small_table()

@@ -108,6 +108,7 @@ class IVBounds:
         missing: str = "drop",
         missing_outcome: str = "drop",
         ones: Mapping[str, Any] | None = None,
+        cap: float | str | None = None,
     ) -> BoundsResult:
         """Bounds from a table: any frame that narwhals reads (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
@@ -124,10 +125,12 @@ class IVBounds:
                 it may have been anything in the range.
             ones: which value of a two-valued column means 1, as in `ones={"arm": "encouraged"}`; otherwise the larger,
                 or the later in sort order, does.
+            cap: where amounts are cut off, a number or a quantile such as "99%": the effect is then that on the smaller
+                of outcome and cap.
         """
         request = self.request()
         roles = Roles(
-            outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones, missing_outcome
+            outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones, missing_outcome, cap
         )
         return self._run(IVData.from_roles(df, roles, request.random_state), request)
 
@@ -229,6 +232,7 @@ def make_result(
         adjusted=method.adjusted(found, data),
         estimand=found.estimand,
         outcome_range=data.outcome_range,
+        cap=data.report.cap,
         binary=data.binary,
         diagnostics=diagnose(data),
         posterior=found.posterior,

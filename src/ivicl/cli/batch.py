@@ -31,6 +31,7 @@ def batch(
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
+    cap: flags.Cap = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -65,6 +66,7 @@ def batch(
             missing,
             [text for text in one or [] if text.partition("=")[0] not in outcomes or text.startswith(f"{name}=")],
             missing_outcome,
+            cap,
         )
         for name in outcomes
     ]

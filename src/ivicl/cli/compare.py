@@ -40,6 +40,7 @@ def compare(
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
+    cap: flags.Cap = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -60,7 +61,7 @@ def compare(
     estimators = [_estimator(text, alpha, seed) for text in method or USUAL]
     check(estimators)
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
     )
     found = compare_on(IVData.from_roles(open_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics

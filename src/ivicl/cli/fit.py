@@ -42,6 +42,7 @@ def fit(
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
+    cap: flags.Cap = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -66,7 +67,7 @@ def fit(
     pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
     )
     _get_ready_beside(estimator)
     data = _read(source, roles)
@@ -121,6 +122,7 @@ def check(
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
     outcome_range: flags.Range = None,
+    cap: flags.Cap = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -134,7 +136,7 @@ def check(
 
     chosen = choose_format(output_format, output, TableOrJson)
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
     )
     data = _read(source, roles)
     found = diagnose(data)

@@ -32,6 +32,10 @@ Covariates = Annotated[
 Weights = Annotated[str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")]
 Range = Annotated[str | None, typer.Option("--range", help="Smallest and largest possible outcome, as LOW,HIGH.")]
 Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")]
+Cap = Annotated[
+    str | None,
+    typer.Option("--cap", help="Cut amounts off at a value, or at a quantile such as 99%.", show_default=False),
+]
 MissingOutcome = Annotated[
     str,
     typer.Option(
@@ -97,6 +101,7 @@ def roles(
     missing: str,
     one: list[str] | None,
     missing_outcome: str = "drop",
+    cap: str | None = None,
 ) -> Roles:
     """What the flags say of the columns."""
     from ivicl.data import Roles
@@ -110,6 +115,7 @@ def roles(
         outcome_range=value_range(outcome_range),
         missing=missing,
         missing_outcome=missing_outcome,
+        cap=cap,
         ones=dict(name_and_value(text, "--one") for text in one or []),
     )
 

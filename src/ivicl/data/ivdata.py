@@ -8,10 +8,19 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ivicl.data.cap import capped
 from ivicl.data.checks import checked_counts, checked_weights, rows_to_keep
 from ivicl.data.compression import ReadTable
 from ivicl.data.design import Design
-from ivicl.data.encoding import Coding, Column, column_from_array, encode_binary, encode_covariate, show_values
+from ivicl.data.encoding import (
+    Coding,
+    Column,
+    column_from_array,
+    encode_binary,
+    encode_covariate,
+    show_values,
+    tidy_number,
+)
 from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows, share_out
 from ivicl.data.oddities import Oddity, copies, is_clear, oddities
 from ivicl.data.outcome import read_outcome
@@ -46,6 +55,8 @@ class DataReport:
     """Covariate of text -> its first level, which has no column of its own."""
     oddities: list[Oddity] = field(default_factory=list)
     """What looks wrong in the columns although they can be read."""
+    cap: float | None = None
+    """Where an amount was cut off, if the user asked for it."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +187,7 @@ class IVData:
         """Read the roles from any frame that narwhals knows (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
         The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, outcome_range,
-        missing, missing_outcome, ones.
+        missing, missing_outcome, ones, cap.
         """
         return cls.from_roles(df, Roles(**roles))
 
@@ -206,6 +217,7 @@ class IVData:
             missing_outcome=roles.missing_outcome,
             ones=dict(roles.ones or {}),
             settled=roles.settled,
+            cap=roles.cap,
         )
 
     @classmethod
@@ -296,6 +308,7 @@ def _build(
     missing_outcome: str,
     ones: dict[str, Any],
     settled: tuple[str, ...] = (),
+    cap: float | str | None = None,
     rows: np.ndarray | None = None,
     sampled_from: int | None = None,
 ) -> IVData:
@@ -319,6 +332,11 @@ def _build(
     codings: dict[str, Coding] = {}
     z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
     t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
+    limit = None
+    if cap is not None:
+        cut = capped(y, weights, outcome_range, cap)
+        y, outcome_range, limit = cut.column, cut.range, cut.cap
+        notes.append(note("capped", column=y.name, cap=tidy_number(limit), count=int(weights[cut.above].sum())))
     outcome = read_outcome(y.take(seen), outcome_range, ones.get(y.name))
     codings["outcome"] = outcome.coding
     named = set(ones) - set(settled)
@@ -358,6 +376,7 @@ def _build(
         lost=people,
         references=references,
         oddities=odd,
+        cap=limit,
     )
     names = tuple(name for name, _ in encoded)
     values = np.full(len(seen), outcome.range[0])

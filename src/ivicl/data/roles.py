@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
+from ivicl.data.cap import check_cap
 from ivicl.data.rules import refusal
 from ivicl.errors import InputError
 
@@ -23,6 +24,7 @@ class _SharedArguments(TypedDict, total=False):
     missing: str
     missing_outcome: str
     ones: Mapping[str, Any] | None
+    cap: float | str | None
 
 
 class RoleArguments(_SharedArguments, total=False):
@@ -57,6 +59,8 @@ class Roles:
     """Which value of a two-valued column means 1; otherwise the larger, or the later in sort order, does."""
     missing_outcome: str = "drop"
     """What happens to people whose outcome is missing: they are left out, or with "bounds" it may be anything."""
+    cap: float | str | None = None
+    """Where amounts are cut off: a number, or a quantile of those seen, such as "99%"."""
     settled: tuple[str, ...] = ()
     """Columns in `ones` whose value was decided for many studies together, and not named by the user."""
 
@@ -66,6 +70,7 @@ class Roles:
         if self.missing not in MISSING_POLICIES:
             raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {self.missing!r}.")
         check_missing_outcome(self.missing_outcome)
+        check_cap(self.cap)
         self.refuse_shared_columns()
         unknown = [name for name in self.ones or {} if name not in (self.outcome, self.treatment, self.instrument)]
         if unknown:

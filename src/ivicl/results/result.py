@@ -105,6 +105,8 @@ class BoundsResult(Record):
     """Covariates by the caller's names."""
     codings: dict[str, Coding] = field(default_factory=dict)
     """Role -> column, and which of its values became 0 and 1."""
+    cap: float | None = None
+    """Where an amount was cut off, if the caller asked for it: the effect is that on the smaller of outcome and cap."""
     model: ModelInfo | None = None
     """The network behind the answer, if there is one."""
     details: dict[str, Any] = field(default_factory=dict)

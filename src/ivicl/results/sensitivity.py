@@ -156,6 +156,10 @@ def sensitivity(result: BoundsResult, kind: str, eps: Sequence[float] | None = N
     asked = None if eps is None else checked_eps(eps)
     if result.source is None:
         raise InputError(NO_DATA.format(what="its sensitivity"))
+    if result.source.data.lost is not None:
+        raise InputError(
+            "sensitivity does not know lost outcomes that may have been anything; fit with missing_outcome='drop'."
+        )
     relaxation = RELAXATIONS[kind]
     curves = Curves(result, result.source, relaxation)
     breakdown, breakdown_estimate = (_breakdown(curve, curves.most) for curve in (curves.interval, curves.estimate))

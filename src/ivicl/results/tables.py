@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ivicl.methods.estimands import estimand
+from ivicl.results.diagnostics.findings import TOP_WORTH_SAYING
 from ivicl.results.wording import interval, number, outcome_in_words, treatment_in_words
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     lines.append(
         ("Interval", f"{interval(result.lower, result.upper)}  ({result.level}, width {number(result.width)})")
     )
+    lines += _top_line(result)
     lines += _estimate_lines(result)
     if result.posterior is not None:
         lines.append(("Median", f"{number(float(result.posterior.quantile(0.5)))} (depends on the prior)"))
@@ -70,7 +72,7 @@ def _scale(result: BoundsResult, unit: str) -> str:
     if " = " in outcome or " = " in treatment:
         parts.append(f"effect of {treatment} on {outcome}")
     if " = " not in outcome:
-        parts.append(f"outcome between {low:g} and {high:g}")
+        parts.append(f"outcome between {low:g} and {high:g}" + (", cut off there" if result.cap == high else ""))
     return "; ".join(parts)
 
 
@@ -79,6 +81,16 @@ def title(result: BoundsResult) -> str:
     if not any(result.codings[role].guessed for role in ("treatment", "outcome") if role in result.codings):
         return "Bounds on an average effect, from an instrument"
     return f"Bounds on the effect of {treatment_in_words(result.codings)} on {outcome_in_words(result.codings)}"
+
+
+def _top_line(result: BoundsResult) -> list[tuple[str, str]]:
+    """How much of an amount's bounds the largest outcomes make, where that is worth a line."""
+    measured = result.diagnostics.outcome
+    share = measured.top_percent_of_width
+    if share is None or share < TOP_WORTH_SAYING:
+        return []
+    above = number(measured.central_98_percent[1])
+    return [("  top per cent", f"outcomes above {above} make about {100 * share:.0f} % of the bounds' width")]
 
 
 def lost_outcomes(result: BoundsResult) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ import numpy as np
 from ivicl._shared.frames import as_kind, kind_of
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
+from ivicl.data.cap import capped
 from ivicl.data.compression import ReadTable
 from ivicl.data.encoding import Column, numbers_from_text
 from ivicl.data.outcome import read_outcome
@@ -87,13 +88,19 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
         levels = columns[name].levels()
         if len(levels) == 2:
             ones.setdefault(name, levels[1])
-    outcome_range = _settle_outcome(columns, roles, ones)
+    if roles.cap is None:
+        roles = replace(roles, outcome_range=_settle_outcome(columns, roles, ones))
+    else:
+        weights = read.rows if roles.weights is None else columns[roles.weights].values
+        cut = capped(columns[roles.outcome], weights, roles.outcome_range, roles.cap)
+        roles = replace(roles, outcome_range=cut.range, cap=cut.cap)
+    settled = tuple(sorted(set(ones) - set(roles.ones or {})))
     return Studies(
         by,
         keys,
         rows,
         replace(read, columns=columns),
-        replace(roles, ones=ones, outcome_range=outcome_range, settled=tuple(set(ones) - set(roles.ones or {}))),
+        replace(roles, ones=ones, settled=settled),
     )
 
 

@@ -29,6 +29,8 @@ TRAINED_PEOPLE = (20, 100_000_000)
 TRAINED_COVARIATES = 64
 """Covariates that the shipped network reads."""
 WEAK_F = 10.0
+TOP_WORTH_SAYING, HEAVY_TOP = 0.2, 0.4
+"""Shares of the width from which on the top per cent is mentioned, and worth a look: a normal outcome is below both."""
 VIOLATED_P = 0.01
 """Bonferroni over the four inequalities: below this, one of them fails by more than chance."""
 
@@ -182,8 +184,13 @@ def _outcome_finding(found: OutcomeRange, binary: bool) -> Finding:
         f"98 % of the outcomes lie between {central_low:g} and {central_high:g}, "
         f"the possible range is {low:g} to {high:g}"
     )
-    if share < 0.5:
-        sentence = f"{what}: bounds grow with the range, so that a few extreme values make most of the width."
-        remedy = "If less is possible, give outcome_range, or bound the effect on a capped outcome."
+    top = found.top_percent_of_width or 0.0
+    if share < 0.5 or top > HEAVY_TOP:
+        sentence = f"{what}: bounds grow with the range, so that a few extreme values make much of the width"
+        sentence += f"; {100 * top:.0f} % of it comes from the top per cent." if top >= TOP_WORTH_SAYING else "."
+        remedy = (
+            f"If less is possible, give outcome_range=({low:g}, ...) (--range {low:g},HIGH); or bound the effect on "
+            f"the outcome cut off at its 99 % quantile, {central_high:g}: cap='99%' (--cap 99%)."
+        )
         return Finding("outcome", "look", sentence, remedy)
     return Finding("outcome", "ok", f"{what}.")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import count_arms
+from ivicl.identification.losses import free_ends, nearest_cells
+from ivicl.methods.lost import soft_table
 from ivicl.results.diagnostics.records import Compliance, FirstStage, OutcomeRange
 
 
@@ -59,4 +63,18 @@ def outcome(data: IVData) -> OutcomeRange:
         observed=(float(data.y.min()), float(data.y.max())),
         central_98_percent=(float(low), float(high)),
         mean=float(data.w @ data.y / data.w.sum()),
+        top_percent_of_width=None if data.binary else _made_by_the_top(data, float(high)),
     )
+
+
+def _made_by_the_top(data: IVData, quantile: float) -> float:
+    """One minus the width of the bounds by means with the outcome cut off at the quantile, over that without."""
+    low, top = data.outcome_range
+    if not low < quantile < top:
+        return 0.0
+    widths = []
+    for limit in (quantile, top):
+        cut = replace(data, y=np.minimum(data.y, limit), outcome_range=(low, limit))
+        lower, upper = free_ends(nearest_cells(soft_table(cut)))
+        widths.append((limit - low) * float(upper - lower))
+    return max(0.0, 1 - widths[0] / widths[1]) if widths[1] > 0 else 0.0

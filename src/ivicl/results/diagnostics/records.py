@@ -81,6 +81,9 @@ class OutcomeRange(KeyedRecord):
     observed: tuple[float, float]
     central_98_percent: tuple[float, float]
     mean: float
+    top_percent_of_width: float | None = None
+    """The share of the estimated bounds' width that goes if outcomes are cut off at their 99 % quantile; None if
+    binary."""
 
 
 @dataclass(frozen=True)
