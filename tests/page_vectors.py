@@ -104,9 +104,30 @@ def files(rng: np.random.Generator) -> dict[str, dict[str, Any]]:
         "roles": basic | {"covariates": ["age"]},
     }
 
+    plain = people(rng, 120)
+    score = np.round(plain["score"], 1)
+    columns = {
+        "arm": [("b", "a")[v] for v in plain["z"]], "took": [("left", "right")[v] for v in plain["t"]],
+        "answer": [-9 if v < 0.05 else s for v, s in zip(rng.random(120), np.abs(score), strict=True)],
+        "person": list(range(120)), "born": ["2001-02-03"] * 60 + ["1999-12-31"] * 60,
+        "dose": rng.choice(["1,5", "2,25", "3,0"], 120).tolist(), "level": np.round(rng.random(120), 5).tolist(),
+    }  # fmt: skip
+    again = {name: values + values[:20] for name, values in columns.items()}
+    found["columns that look odd"] = {
+        "text": written(again, ";"),
+        "roles": {
+            "outcome": "answer",
+            "treatment": "took",
+            "instrument": "arm",
+            "covariates": ["born", "dose", "level"],
+        },
+    }
+
     plain = people(rng, 350)
     found["an amount of few levels"] = {
-        "text": written({"z": plain["z"], "t": plain["t"], "y": np.clip(np.round(plain["score"]), -1, 3).tolist()}),
+        "text": written(
+            {"z": plain["z"], "t": plain["t"], "y": (np.clip(np.round(plain["score"]), -1, 3) + 0.0).tolist()}
+        ),
         "roles": basic,
     }
     plain = people(rng, 260)
@@ -122,6 +143,7 @@ COUNTS: dict[str, list[int]] = {
     "vitamin A": np.ravel(datasets.COUNTS["vitamin_a"]).tolist(),
     "the data contradict the instrument": [50, 5, 5, 400, 400, 5, 50, 5],
     "few people": [3, 2, 0, 1, 1, 2, 4, 2],
+    "instrument and treatment perhaps swapped": [80, 60, 30, 40, 0, 0, 50, 70],
     "two-sided, the instrument lowers the treatment": [120, 60, 80, 200, 210, 90, 40, 60],
 }
 

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from ivicl import datasets
+from ivicl.data import oddities, suspects
 from ivicl.data.rules import rules
 from ivicl.identification import balke_pearl
 from ivicl.identification import losses as lost_terms
@@ -113,6 +114,17 @@ def facts() -> dict[str, Any]:
             "least_cell": rows_law._LEAST,
             "prior_people": factors.PRIOR_PEOPLE,
             "nearly_the_same": effective.NEARLY_THE_SAME,
+        },
+        "suspects": {
+            "codes": suspects.CODES,
+            "no_answer": suspects.NO_ANSWER.pattern,
+            "number": suspects.NUMBER.pattern,
+            "decimal_comma": suspects.DECIMAL_COMMA.pattern,
+            "date": suspects.DATE.pattern,
+            "id_name": oddities.ID_NAME.pattern,
+            "clear_ones": sorted(oddities.CLEAR_ONES),
+            "clear_zeros": sorted(oddities.CLEAR_ZEROS),
+            "least_rows": oddities.LEAST_ROWS,
         },
         "lost_terms": lost_terms.TERMS.reshape(-1, 12).tolist(),
         "counts": datasets.COUNTS,

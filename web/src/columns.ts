@@ -1,5 +1,6 @@
 // From the fields of a column to numbers: the same rules as ivicl.data (`encoding_rules.json` states them).
 import { fill, note, refusal, RULES } from "./facts";
+import { isClear, withHint } from "./oddities";
 import { byCodePoint, repr, showValues, type Value } from "./text";
 
 export type Kind = "number" | "boolean" | "text";
@@ -19,6 +20,8 @@ export interface Coding {
   column: string;
   zero: Value | null;
   one: Value | null;
+  /** Nobody named the value that means 1, and it is not plain from the two. */
+  guessed: boolean;
 }
 
 export type Range = [number, number];
@@ -62,7 +65,7 @@ export function readColumn(name: string, fields: (string | null)[]): Column {
     column.kind = "text";
     column.texts = fields.map((f, i) => {
       const text = f === null ? "" : f.trim();
-      if (!text) missing[i] = 1;
+      if (RULES.file.missing.includes(text)) missing[i] = 1;
       return text;
     });
   }
@@ -115,7 +118,7 @@ export function encodeBinary(column: Column, role: string, one: Value | undefine
   const found = levels(column);
   const values = showValues(found);
   const about = { role, column: column.name, values, count: found.length };
-  if (found.length > 2) throw refusal("two_values", about);
+  if (found.length > 2) throw withHint(refusal("two_values", about), found);
   if (found.length === 1 && role === "instrument") throw refusal("constant_instrument", about);
   let [zero, top]: [Value | null, Value] = [null, 1];
   if (one !== undefined) {
@@ -134,7 +137,8 @@ export function encodeBinary(column: Column, role: string, one: Value | undefine
     column.kind === "text"
       ? Float64Array.from(column.texts, (text) => (text === top ? 1 : 0))
       : column.numbers.map((value) => (value === Number(top) ? 1 : 0));
-  return [coded, { column: column.name, zero, one: top }];
+  const coding = { column: column.name, zero, one: top, guessed: false };
+  return [coded, { ...coding, guessed: one === undefined && !isClear(coding) }];
 }
 
 export interface Outcome {
@@ -161,13 +165,13 @@ export function readOutcome(given: Column, asked: Range | null, one: Value | und
   const about = { column: column.name, count: found.length };
   if (column.kind === "text") {
     if (asked) throw refusal("text_with_range", { ...about, values: showValues(found, 3) });
-    throw refusal("outcome_kind", { ...about, values: showValues(found) });
+    throw withHint(refusal("outcome_kind", { ...about, values: showValues(found) }), found);
   }
   if (!asked && found.length === 1) throw refusal("constant_outcome", { ...about, value: found[0] });
   const [low, high] = asked ?? [Number(found[0]), Number(found[found.length - 1])];
   const outside = [...column.numbers].filter((v) => v < low || v > high);
   if (outside.length) throw refusal("outside", { ...about, low, high, count: outside.length, value: outside[0] });
-  return { values: column.numbers, range: [low, high], binary: false, coding: { column: column.name, zero: null, one: null } };
+  return { values: column.numbers, range: [low, high], binary: false, coding: { column: column.name, zero: null, one: null, guessed: false } };
 }
 
 export type Encoded = [string, Float64Array];

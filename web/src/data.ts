@@ -13,6 +13,7 @@ import {
 } from "./columns";
 import type { Table } from "./csv";
 import { InputError, note, refusal } from "./facts";
+import { copies, oddities, type Oddity } from "./oddities";
 import { g, repr, showValues, type Value } from "./text";
 
 export interface Data {
@@ -33,6 +34,8 @@ export interface Data {
   lost: number[];
   codings: Record<string, Coding>;
   notes: string[];
+  /** What looks wrong in the columns although they can be read. */
+  oddities: Oddity[];
 }
 
 export interface Roles {
@@ -73,6 +76,7 @@ export function fromCounts(counts: number[]): Data {
     lost: [0, 0, 0, 0],
     codings: {},
     notes: [],
+    oddities: [],
   };
 }
 
@@ -124,7 +128,11 @@ export function fromTable(table: Table, roles: Roles): Data {
     const usual = Number(c.zero) === 0 && Number(c.one) === 1 && typeof c.one !== "string" && typeof c.zero !== "string" && c.zero !== null;
     if (c.one !== null && !usual) notes.push(note("coded", { role, column: c.column, one: repr(c.one), zero: repr(c.zero) }));
   }
-  const encoded = x.flatMap((column): Encoded[] => encodeCovariate(take(column, keep), kept, notes));
+  const xKept = x.map((column) => take(column, keep));
+  const encoded = xKept.flatMap((column): Encoded[] => encodeCovariate(column, kept, notes));
+  const [zKept, tKept, yKept] = [take(z, keep), take(t, keep), take(y, keep)];
+  const odd = oddities(yKept, xKept, codings, outcome.binary);
+  if (roles.weights === null) odd.push(...copies(xKept, [zKept, tKept, yKept]));
   return {
     x: encoded.map(([, values]) => values),
     z: zCoded,
@@ -139,6 +147,7 @@ export function fromTable(table: Table, roles: Roles): Data {
     lost: countLost(z, t, y, roles.missing === "drop" ? x : [], weights, codings),
     codings,
     notes,
+    oddities: odd,
   };
 }
 

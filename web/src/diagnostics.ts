@@ -69,6 +69,7 @@ export function diagnose(data: Data): Diagnostics {
     ...positivityFinding(positivity),
     ...balanceFinding(balance),
     sampleFinding(sample, stage),
+    ...data.oddities.map((odd) => finding(odd.name, "look", odd.sentence, odd.remedy)),
     ...lossFinding(losses, data.range[1] - data.range[0]),
     outcomeFinding(outcome, data.binary),
   ];
@@ -329,6 +330,14 @@ function complianceFinding(found: Diagnostics["compliance"], stage: FirstStage):
   if (found.kind === "one-sided") {
     const arm = found.people[0]!.includes(0) ? 0 : 1;
     const who = found.people[arm]![1] === 0 ? "nobody" : "everybody";
+    const [[untreated0, treated0], [untreated1]] = found.people as [[number, number], [number, number]];
+    if (!untreated1 && treated0 >= Math.max(10, 0.05 * (untreated0 + treated0))) {
+      // Whoever is not treated has Z = 0: so it looks when the column of what was taken is named as the instrument.
+      const sentence =
+        `One-sided non-compliance: everybody with Z = 1 is treated, and ${commas(treated0)} of ${commas(untreated0 + treated0)} ` +
+        "with Z = 0 are too: so it looks when instrument and treatment are swapped.";
+      return finding(name, "look", sentence, "Check that the instrument is what was assigned, not what was taken.");
+    }
     return finding(name, "ok", `One-sided non-compliance: ${who} with Z = ${arm} is treated.`);
   }
   if (stage.difference < 0) {

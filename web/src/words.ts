@@ -1,9 +1,10 @@
 // The sentences of a result, as the package's report has them (ivicl/results/report/words.py).
+import type { Coding } from "./columns";
 import { headline } from "./diagnostics";
 import { ASSUMPTIONS, COMBINATIONS, ESTIMANDS, fill, FACTS } from "./facts";
 import { lostInShort, totalLost } from "./losses";
 import { levelOf, partsOf, type Result } from "./result";
-import { capitalised, commas, g, percent, rounded, roundedInterval, show } from "./text";
+import { capitalised, commas, g, percent, repr, rounded, roundedInterval, show } from "./text";
 
 function estimand(result: Result) {
   return ESTIMANDS[result.estimand]!;
@@ -27,7 +28,19 @@ export function armOf(result: Result, z: number): string {
 
 export function title(result: Result): string {
   const { treatment, outcome } = result.codings;
-  return treatment && outcome ? `Bounds on the effect of ${treatment.column} on ${outcome.column}` : "Bounds on an average effect";
+  if (!treatment || !outcome) return "Bounds on an average effect";
+  return `Bounds on the effect of ${withValue(treatment)} on ${isPlain(outcome) ? outcome.column : `P(${withValue(outcome)})`}`;
+}
+
+/** The two values are plainly 0 and 1, or it is an amount. */
+function isPlain({ zero, one }: Coding): boolean {
+  const bit = (value: Coding["one"]) => typeof value !== "string" && (Number(value) === 0 || Number(value) === 1);
+  return one === null || (bit(one) && (zero === null || bit(zero)));
+}
+
+/** The column, with the value that counts as 1 where that is not plain: "arm = 'b'". */
+function withValue(coding: Coding): string {
+  return isPlain(coding) ? coding.column : `${coding.column} = ${repr(coding.one)}`;
 }
 
 export function questionSentence(result: Result): string {
