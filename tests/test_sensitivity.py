@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from every_method import ROLES, small_table
 from ivicl import BoundsResult, IVBounds, IVData, datasets
+from ivicl.data.design import Design
 from ivicl.errors import InputError
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.inequalities import nearest_law
@@ -89,7 +91,7 @@ def test_amounts_start_at_the_set_given_the_means():
     assert "of its range" in found.sentence and "means of the outcome" in " ".join(found.notes)
 
 
-def test_few_covariates_have_laws_of_their_own_and_many_are_left_out():
+def test_few_covariates_have_laws_of_their_own():
     table = small_table(800)
     fitted = IVBounds("balke-pearl").fit(table, covariates=["old"], **ROLES)
     found = fitted.sensitivity(eps=[0.0])
@@ -100,9 +102,35 @@ def test_few_covariates_have_laws_of_their_own_and_many_are_left_out():
         lower += here.mean() * sharp_ends(nearest_law(cell.counts()))[0]
     assert found.estimate_lower[0] == pytest.approx(lower, abs=1e-9)
     assert "at every value of the covariates" in " ".join(found.notes)
-    table["age"] = np.arange(800.0)
-    found = IVBounds("balke-pearl").fit(table, covariates=["age"], **ROLES).sensitivity(eps=[0.0])
-    assert "computed without the covariates" in " ".join(found.notes)
+
+
+def test_with_many_values_the_ends_move_as_at_each_persons_law():
+    """A covariate that says nothing leaves them where they are without it; one that decides does not."""
+    table = small_table(2000)
+    table["noise"] = np.random.default_rng(0).standard_normal(2000)
+    eps = [0.0, 0.05, 0.2]
+    plain = IVBounds("balke-pearl").fit(table, **ROLES).sensitivity(eps=eps)
+    noise = IVBounds("balke-pearl").fit(table, covariates=["noise"], **ROLES).sensitivity(eps=eps)
+    assert noise.lower == pytest.approx(plain.lower, abs=0.02) and noise.upper == pytest.approx(plain.upper, abs=0.02)
+    assert "law of each person" in " ".join(noise.notes)
+    rng = np.random.default_rng(1)
+    table["x"] = rng.uniform(-1, 1, 2000)
+    table["y"] = (rng.random(2000) < 0.5 + 0.45 * table["x"]).astype(int)
+    fitted = IVBounds("late").fit(table, covariates=["x"], **ROLES)  # no interval of the average effect to start from
+    found = fitted.sensitivity(eps=[0.0])
+    assert found.estimate_upper[0] - found.estimate_lower[0] < plain.estimate_upper[0] - plain.estimate_lower[0] - 0.02
+
+
+def test_clusters_make_the_interval_wider():
+    rng = np.random.default_rng(2)
+    group = np.arange(1200) % 60
+    z = (group < 30).astype(float)
+    t = np.where(z == 1, rng.random(60)[group] < 0.8, 0).astype(float)
+    y = (rng.random(60)[group] < 0.3 + 0.3 * t).astype(float)
+    alone = IVData.from_arrays(z, t, y)
+    together = replace(alone, design=Design(cluster=group))
+    assert estimate_law(together).people.sum() < 0.3 * estimate_law(alone).people.sum()
+    assert estimate_law(together).law() == pytest.approx(estimate_law(alone).law())
 
 
 def test_draws_have_the_posterior_mean_and_an_amounts_own_spread():

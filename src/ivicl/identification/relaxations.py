@@ -56,24 +56,29 @@ def vertices(z_share: float) -> tuple[np.ndarray, np.ndarray]:
     return table[:, 0], table[:, 1:].reshape(-1, 2, 2, 2)
 
 
-def relaxed_effect(p: np.ndarray, eps: np.ndarray, z_share: float) -> Ends:
+def relaxed_effect(p: np.ndarray, eps: np.ndarray, z_share: np.ndarray | float) -> Ends:
     """Ends of the average effect where exclusion, or independence, fails for a share of at most eps.
 
     Args:
         p: possible laws (..., 2, 2, 2); repair others first (`inequalities.nearest_law`).
         eps: (E,) shares from 0 to 1.
-        z_share: P(Z=1).
+        z_share: P(Z=1), one for all laws or one for each.
     """
     p, eps = np.asarray(p, dtype=np.float64), np.atleast_1d(np.asarray(eps, dtype=np.float64))
     # Recoding the outcome turns the effect around.
     return -_upper(p[..., ::-1], eps, z_share), _upper(p, eps, z_share)
 
 
-def _upper(p: np.ndarray, eps: np.ndarray, z_share: float) -> np.ndarray:
-    worth, prices = vertices(z_share)
-    best = np.einsum("...zty,z,ty->...", p, [1 - z_share, z_share], BEST)
-    at_zero = worth - np.einsum("...zty,kzty->...k", p, prices)
-    loss = np.max(at_zero[..., None, :] - eps[:, None] * worth, axis=-1)
+def _upper(p: np.ndarray, eps: np.ndarray, z_share: np.ndarray | float) -> np.ndarray:
+    share = np.asarray(z_share, dtype=np.float64)[..., None]
+    # Worths and prices are linear in P(Z=1), so two tables serve all.
+    (worth, prices), (worth_1, prices_1) = vertices(0.0), vertices(1.0)
+    worths = worth + share * (worth_1 - worth)
+    costs = np.einsum("...zty,kzty->...k", p, prices)
+    costs = costs + share * (np.einsum("...zty,kzty->...k", p, prices_1) - costs)
+    by_arm = np.einsum("...zty,ty->...z", p, BEST)
+    best = by_arm[..., 0] + share[..., 0] * (by_arm[..., 1] - by_arm[..., 0])
+    loss = np.max((worths - costs)[..., None, :] - eps[:, None] * worths[..., None, :], axis=-1)
     end: np.ndarray = best[..., None] - loss
     return end
 

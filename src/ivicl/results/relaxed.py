@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ivicl.identification.estimands import Ends
+from ivicl.identification.inequalities import nearest_law
 from ivicl.identification.relaxations import most_defiers, relaxed_complier_effect, relaxed_effect
 from ivicl.methods.base import IntervalKind
+from ivicl.methods.design.rows_law import RowsLaw, rows_law
 from ivicl.methods.estimated_law import EstimatedLaw, estimate_law
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from ivicl.results.source import Source
 
 N_DRAWS = 4000
+MOST_ROWS = 4000
+"""Of more, a sample says as much about how far the ends move."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Relaxation:
     within_covariates: bool = True
     """It can be computed in each cell of the covariates."""
 
-    def ends(self, laws: np.ndarray, eps: np.ndarray, z_share: float) -> Ends:
+    def ends(self, laws: np.ndarray, eps: np.ndarray, z_share: np.ndarray | float) -> Ends:
         if self.kind == "defiers":
             return relaxed_complier_effect(laws, eps)
         return relaxed_effect(laws, eps, z_share)
@@ -82,7 +86,8 @@ class Curves:
     """Ends against eps, in outcome units: `estimate(eps)` and `interval(eps)`, each two arrays of eps' length.
 
     Where the result has an interval of the same estimand that allows for sampling error, the curves start from it and
-    move as the ends do at the estimated law; otherwise they are those of the law itself.
+    move as the ends do at the estimated law; otherwise they are those of the law itself. Where the covariates have too
+    many values for laws of their own, both move as the ends do at the law of each person.
     """
 
     def __init__(self, result: BoundsResult, source: Source, relaxation: Relaxation) -> None:
@@ -93,6 +98,9 @@ class Curves:
             law = law.mirrored()
         self.law, self._laws = law, law.law()
         self._draws = law.draws(N_DRAWS, np.random.default_rng(source.random_state))
+        self.rows: RowsLaw | None = None
+        if relaxation.within_covariates and result.covariates and not law.adjusted:
+            self.rows, self._mass = _laws_at_rows(source)
         self.anchored = result.interval_kind != "estimate" and result.estimand == relaxation.estimand
         self.anchored &= result.covers == "set" or relaxation.estimand != "ATE"
         self.interval_kind: IntervalKind = result.interval_kind if self.anchored else "credible"
@@ -115,15 +123,23 @@ class Curves:
         return float(most_defiers(self._laws).max()) if self.relaxation.kind == "defiers" else 1.0
 
     def estimate(self, eps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        lower, upper = self._average(self._laws, eps)
+        lower, upper = self._average(self._laws, eps) if self.rows is None else self._at_rows(self.rows, eps)
         return self._in_units(lower, upper, self._move_estimate)
 
     def interval(self, eps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # Chance gives every draw some room for defiers; the data may leave none.
-        lower, upper = self._average(self._draws, eps if self.can_move else 0 * eps)
+        lower, upper = self._average(self._draws, eps if self.can_move and self.rows is None else 0 * eps)
         low = np.quantile(lower, self.alpha / 2, axis=0)
         high = np.quantile(upper, 1 - self.alpha / 2, axis=0)
+        if self.rows is not None:
+            here, start = self._at_rows(self.rows, eps), self._at_rows(self.rows, np.zeros(1))
+            low, high = low + here[0] - start[0], high + here[1] - start[1]
         return self._in_units(low, high, self._move_interval)
+
+    def _at_rows(self, rows: RowsLaw, eps: np.ndarray) -> Ends:
+        """Averaged over people."""
+        lower, upper = self.relaxation.ends(rows.law, eps, rows.chance)
+        return self._mass @ lower, self._mass @ upper
 
     def _average(self, laws: np.ndarray, eps: np.ndarray) -> Ends:
         """Over the cells of the covariates, one at a time: draws times terms times eps is large."""
@@ -136,6 +152,19 @@ class Curves:
     def _in_units(self, lower: np.ndarray, upper: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low, high = (self.span * end + m for end, m in zip((lower, upper), move, strict=True))
         return np.clip(low, -self.span, self.span), np.clip(high, -self.span, self.span)
+
+
+def _laws_at_rows(source: Source) -> tuple[RowsLaw, np.ndarray]:
+    """The possible laws nearest to those at the rows, or at a sample of them, and the share of people of each."""
+    data = source.data
+    found, mass = rows_law(data), data.mass / data.mass.sum()
+    kept = np.arange(len(mass))
+    if len(mass) > MOST_ROWS:
+        kept = np.random.default_rng(source.random_state).choice(len(mass), MOST_ROWS, p=mass)
+        mass = np.ones(len(mass))
+    laws = np.broadcast_to(found.law, (len(mass), 2, 2, 2))[kept]
+    chance = np.broadcast_to(found.chance, (len(mass),))[kept]
+    return RowsLaw(nearest_law(laws), chance), mass[kept] / mass[kept].sum()
 
 
 def _first_stage(law: EstimatedLaw) -> float:

@@ -285,8 +285,8 @@ def _notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
         notes.append("The share holds at every value of the covariates, and the bounds are averaged over them.")
     elif result.covariates and curves.relaxation.within_covariates:
         notes.append(
-            "How far the bounds move was computed without the covariates: they have too many values, or too few people "
-            "at each, for a law of their own."
+            "The share holds at every value of the covariates. How far the bounds move was computed at the law of each "
+            "person given them, which is estimated by ridge regression, and averaged."
         )
     elif result.covariates:
         notes.append("How far the bounds move was computed without the covariates.")
@@ -295,6 +295,8 @@ def _notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
             f"The sample contradicts the assumptions by {100 * curves.law.excess:.3g} % of an arm's people; the bounds "
             "are those of the nearest law that does not."
         )
+    if result.source is not None and result.source.data.lost is not None:
+        notes.append("People whose outcome is missing have no part in how far the bounds move.")
     if not result.binary:
         notes.append("The bounds are those that the means of the outcome allow.")
     return tuple(notes)
