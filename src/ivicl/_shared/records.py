@@ -8,6 +8,7 @@ import types
 import typing
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Self
 
 
@@ -43,9 +44,15 @@ class Record:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
         """The inverse of `to_dict`. A field that was not saved has its default; what is not a field is passed over."""
-        hints = typing.get_type_hints(cls)
+        hints = _hints(cls)  # type: ignore[arg-type]
         fields = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: _revive(hints[name], value) for name, value in saved.items() if name in fields})
+
+
+@cache
+def _hints(record: type) -> dict[str, Any]:
+    """Looked up once a class: it takes a millisecond, and many studies make many records."""
+    return typing.get_type_hints(record)
 
 
 class KeyedRecord(Record):

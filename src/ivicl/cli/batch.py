@@ -48,7 +48,6 @@ def batch(
     from ivicl._shared.progress import progress_bar
     from ivicl.data.scanning import open_table
     from ivicl.results.pictures import forest_of_rows
-    from ivicl.results.rows import frame_of
     from ivicl.scale.many import fit_studies, stop_sentence
     from ivicl.scale.outcomes import split_outcomes
     from ivicl.scale.store import Store, describe
@@ -88,9 +87,9 @@ def batch(
             store.add(todo[position : position + len(rows)], rows)
             position += len(rows)
             advance(len(rows))
-    store.finish(studies.by)
+    store.finish(studies)
     if plot is not None:
-        picture = forest_of_rows(frame_of(store.rows(), studies.by))
+        picture = forest_of_rows(store.written(studies))
         typer.echo(f"ivicl: picture in {picture.save(plot)}.", err=True)
     if store.failed:
         typer.echo(

@@ -22,6 +22,7 @@ from ivicl.data.encoding import (
     tidy_number,
 )
 from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows, share_out
+from ivicl.data.merging import merge_equal
 from ivicl.data.oddities import Oddity, copies, is_clear, oddities
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
@@ -174,13 +175,8 @@ class IVData:
         Sorted, so that whatever follows (rounding of sums, a seeded sample) does not depend on the order of the rows,
         nor on the engine that merged them.
         """
-        import polars as pl
-
         keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t, "y": self.y}
-        keys |= {} if self.design is None else self.design.columns
-        frame = pl.DataFrame(keys | {"w": self.w}).with_row_index("row")
-        frame = frame.group_by(list(keys)).agg(pl.col("row").min(), pl.col("w").sum()).sort(list(keys))
-        return self.take(frame["row"].to_numpy(), frame["w"].to_numpy())
+        return self.take(*merge_equal(keys | ({} if self.design is None else self.design.columns), self.w))
 
     @classmethod
     def from_frame(cls, df: Any, **roles: Unpack[RoleArguments]) -> IVData:

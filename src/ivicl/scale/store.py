@@ -1,7 +1,8 @@
 """Where a batch keeps its rows while it runs: a journal of JSON lines beside the output, which it becomes at the end.
 
 Parquet cannot be appended to, and a half-written CSV cannot be told from a whole one. So rows go to
-`<output>.partial.jsonl` as they come; the output appears, complete, when all are there, and the journal goes.
+`<output>.partial.jsonl` as they come; the output appears, complete, when all are there, and the journal goes. Rows are
+never held: of a hundred thousand studies only the numbers of those that are done are in memory.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,14 @@ import numpy as np
 from ivicl._shared.records import json_safe
 from ivicl.errors import InputError
 from ivicl.methods.registry import resolve
-from ivicl.results.rows import frame_of
+from ivicl.results.rows import blank_row, frame_of
 from ivicl.scale.many import Studies
 from ivicl.scale.outcomes import OutcomeStudies
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ivicl.estimator import IVBounds
 
 KINDS = (".parquet", ".csv", ".jsonl")
@@ -57,11 +60,12 @@ def describe(estimator: IVBounds, studies: Studies | OutcomeStudies) -> dict[str
 
 
 class Store:
-    """Rows by study number; `done` holds those of an earlier run. A context: leaving it closes the journal."""
+    """Rows by study number, in their order; a context, and leaving it closes the journal."""
 
     def __init__(self, output: str, settings: dict[str, Any], resume: bool, overwrite: bool) -> None:
         self.to_stdout = output == "-"
-        self.done: dict[int, dict[str, Any]] = {}
+        self.done: set[int] = set()
+        """Studies that have a row, those of an earlier run among them."""
         self.failed = 0
         """Studies that have an error, those of an earlier run among them."""
         self.stopped = 0
@@ -87,13 +91,18 @@ class Store:
             self.journal.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
 
     def _read(self, settings: dict[str, Any]) -> None:
-        text = self.journal.read_text(encoding="utf-8")
-        # A run that was killed while it wrote leaves half a line at the end: it counts as not done.
-        whole, _, _ = text.rpartition("\n")
-        lines = whole.split("\n") if whole else []
+        """What an earlier run did. One that was killed while it wrote left half a line: that study is not done."""
+        whole = 0
+        before = settings
         try:
-            before = json.loads(lines[0])["settings"] if lines else settings
-            rows = [json.loads(line) for line in lines[1:]]
+            for number, line in enumerate(self._lines()):
+                if number == 0:
+                    before = json.loads(line)["settings"]
+                else:
+                    row = json.loads(line)
+                    self.done.add(row["study"])
+                    self._count([row["row"]])
+                whole += len(line)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"'{self.journal}' is damaged; give --overwrite to start again.") from error
         changed = [name for name in sorted({*before, *settings}) if before.get(name) != settings.get(name)]
@@ -102,9 +111,14 @@ class Store:
                 f"the batch in '{self.journal}' was started with another {changed[0].removeprefix('argument ')}; "
                 "give --overwrite to start again."
             )
-        self.done = {row["study"]: row["row"] for row in rows}
-        self._count(self.done.values())
-        self.journal.write_text(whole + "\n" if whole else "", encoding="utf-8")
+        os.truncate(self.journal, whole)
+
+    def _lines(self) -> Iterator[bytes]:
+        """The journal's whole lines."""
+        with self.journal.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield line
 
     def __enter__(self) -> Store:
         if not self.to_stdout:
@@ -124,7 +138,7 @@ class Store:
             sys.stdout.flush()
             return
         for study, row in zip(studies, rows, strict=True):
-            self.done[study] = json_safe(row)
+            self.done.add(study)
             self._journal.write(json.dumps({"study": study, "row": json_safe(row)}, allow_nan=False) + "\n")
         self._journal.flush()
         os.fsync(self._journal.fileno())
@@ -134,22 +148,47 @@ class Store:
             self.failed += row["error"] is not None
             self.stopped += row["grade"] == "stop"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Those that are there, in the order of the studies; none where they went to standard output."""
-        return [self.done[study] for study in sorted(self.done)]
-
-    def finish(self, by: tuple[str, ...]) -> None:
-        """Turn the journal into the output."""
+    def finish(self, studies: Studies | OutcomeStudies) -> None:
+        """Turn the journal into the output, a few rows at a time; a kill on the way leaves the journal."""
         if self.to_stdout:
             return
-        rows = self.rows()
-        frame = frame_of(rows, by)
-        fresh = self.output.with_name(self.output.name + ".new")
-        if self.output.suffix == ".parquet":
-            frame.write_parquet(fresh)
-        elif self.output.suffix == ".csv":
-            frame.write_csv(fresh)
+        fresh, lines = (self.output.with_name(self.output.name + ending) for ending in (".new", ".new.jsonl"))
+        with lines.open("wb") as file:
+            for number, line in enumerate(self._lines()):
+                if number:
+                    file.write(json.dumps(json.loads(line)["row"]).encode() + b"\n")
+        if self.output.suffix == ".jsonl":
+            lines.replace(self.output)
         else:
-            fresh.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        fresh.replace(self.output)
+            _convert(lines, fresh, self.output.suffix, _schema(studies))
+            fresh.replace(self.output)
+            lines.unlink()
         self.journal.unlink()
+
+    def written(self, studies: Studies | OutcomeStudies) -> pl.DataFrame:
+        """The rows of the output, when it is finished."""
+        import polars as pl
+
+        if self.output.suffix == ".parquet":
+            return pl.read_parquet(self.output)
+        read = pl.read_csv if self.output.suffix == ".csv" else pl.read_ndjson
+        return read(self.output, schema=_schema(studies))
+
+
+def _schema(studies: Studies | OutcomeStudies) -> dict[str, Any]:
+    import polars as pl
+
+    keys = studies.keys
+    names = {name: [key[i] for key in keys] for i, name in enumerate(studies.by)}
+    return dict(pl.DataFrame(names, strict=False).schema) | dict(frame_of([blank_row()]).schema)
+
+
+def _convert(lines: Path, fresh: Path, suffix: str, schema: dict[str, Any]) -> None:
+    """JSON lines as Parquet or CSV, streamed."""
+    import polars as pl
+
+    rows = pl.scan_ndjson(lines, schema=schema).select(list(schema))
+    if suffix == ".parquet":
+        rows.sink_parquet(fresh)
+    else:
+        rows.sink_csv(fresh)

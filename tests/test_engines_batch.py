@@ -1,0 +1,88 @@
+"""A batch that is killed, whenever, ends as the one that was not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ivicl.data import merging
+from ivicl.scale.many import STUDIES_PER_CHUNK
+
+STUDIES = 12 * STUDIES_PER_CHUNK
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """Aggregated studies of 1,000 people, one of which has no instrument to compare."""
+    cells = np.indices((2, 2, 2)).reshape(3, -1)
+    people = np.random.default_rng(0).multinomial(1000, np.full(8, 1 / 8), size=STUDIES)
+    frame = pl.DataFrame(
+        {"study": np.repeat([f"study {i:04d}" for i in range(STUDIES)], 8), "people": people.ravel()}
+        | {name: np.tile(cells[i], STUDIES) for i, name in enumerate("zty")}
+    ).with_columns(z=pl.when(pl.col("study") == "study 0300").then(1).otherwise("z"))
+    path = tmp_path_factory.mktemp("batch") / "studies.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+def command(source, output, *more: str) -> list[str]:
+    roles = ["--by", "study", "-y", "y", "-t", "t", "-z", "z", "-w", "people", "-m", "manski"]
+    return [sys.executable, "-m", "ivicl", "batch", str(source), *roles, "-o", str(output), *more]
+
+
+def killed(call: list[str], journal, more_rows: int) -> bool:
+    """kill -9 when so many more rows are on disk; False if the batch ended before."""
+    start = journal.stat().st_size if journal.exists() else 0
+    process = subprocess.Popen(call, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        if journal.exists() and journal.stat().st_size > start + 600 * more_rows:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+        time.sleep(0.002)
+    return False
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_three_kills_lose_and_double_nothing(source, tmp_path, ending):
+    whole, output = tmp_path / f"whole.{ending}", tmp_path / f"bounds.{ending}"
+    subprocess.run(command(source, whole), check=True, stderr=subprocess.DEVNULL)
+    journal = output.with_name(output.name + ".partial.jsonl")
+    rng = np.random.default_rng(2)
+    kills = killed(command(source, output), journal, int(rng.integers(1, 400)))
+    for _ in range(2):
+        kills += killed(command(source, output, "--resume"), journal, int(rng.integers(1, 400)))
+        with journal.open("a") as file:
+            file.write('{"study": 7, "row": {"low')  # the kill came in the middle of a line
+    assert kills == 3
+    assert not output.exists()
+    subprocess.run(command(source, output, "--resume"), check=True, stderr=subprocess.DEVNULL)
+    assert output.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [output.name, whole.name]
+    frame = pl.read_parquet(output) if ending == "parquet" else pl.read_csv(output)
+    assert frame["study"].to_list() == [f"study {i:04d}" for i in range(STUDIES)]
+    bad = frame.filter(pl.col("error").is_not_null())
+    assert bad["study"].to_list() == ["study 0300"]
+    assert "nothing to compare" in bad["error"][0]
+
+
+@pytest.mark.parametrize("rows", [1, 50, 5000])
+def test_merging_by_numpy_and_by_polars_is_the_same(rows, monkeypatch):
+    rng = np.random.default_rng(rows)
+    keys = {"a": rng.integers(0, 3, rows) - 0.5, "b": rng.normal(size=rows).round(1), "c": rng.integers(0, 2, rows)}
+    weights = rng.integers(1, 9, rows).astype(float)
+    found = []
+    for few in (0, 10_000):
+        monkeypatch.setattr(merging, "FEW", few)
+        found.append(merging.merge_equal(keys, weights))
+    for values in keys.values():
+        np.testing.assert_array_equal(values[found[0][0]], values[found[1][0]])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert found[0][1].sum() == weights.sum()
