@@ -113,12 +113,16 @@ def test_with_many_values_the_ends_move_as_at_each_persons_law():
     noise = IVBounds("balke-pearl").fit(table, covariates=["noise"], **ROLES).sensitivity(eps=eps)
     assert noise.lower == pytest.approx(plain.lower, abs=0.02) and noise.upper == pytest.approx(plain.upper, abs=0.02)
     assert "law of each person" in " ".join(noise.notes)
+    # The instrument moves people with x > 0 one way and those with x < 0 the other: without x it moves nobody.
     rng = np.random.default_rng(1)
-    table["x"] = rng.uniform(-1, 1, 2000)
-    table["y"] = (rng.random(2000) < 0.5 + 0.45 * table["x"]).astype(int)
-    fitted = IVBounds("late").fit(table, covariates=["x"], **ROLES)  # no interval of the average effect to start from
-    found = fitted.sensitivity(eps=[0.0])
-    assert found.estimate_upper[0] - found.estimate_lower[0] < plain.estimate_upper[0] - plain.estimate_lower[0] - 0.02
+    x, z = rng.uniform(-1, 1, 2000), rng.integers(0, 2, 2000)
+    t = (rng.random(2000) < 0.5 + 0.45 * (2 * z - 1) * x).astype(int)
+    turned = {"x": x, "z": z, "t": t, "y": (rng.random(2000) < 0.2 + 0.5 * t).astype(int)}
+    widths = []
+    for covariates in ([], ["x"]):
+        found = IVBounds("balke-pearl").fit(turned, covariates=covariates, **ROLES).sensitivity(eps=[0.0])
+        widths.append(found.estimate_upper[0] - found.estimate_lower[0])
+    assert widths[1] < widths[0] - 0.1
 
 
 def test_clusters_make_the_interval_wider():
