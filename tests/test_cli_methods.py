@@ -17,7 +17,7 @@ def test_every_method_with_what_it_is(run):
     found = {each["name"]: each for each in json.loads(out)}
     assert list(found) == list(registry.all_methods())
     late, plugin, network = found["late"], found["plugin"], found["ivicl"]
-    assert (late["interval"], late["estimands"]) == ("confidence", ["LATE"])
+    assert (late["interval"], late["estimands"]) == ("confidence", ["LATE", "ITT"])
     assert "no-defiers" in late["assumptions"] and late["installed"] is True
     assert (plugin["interval"], plugin["extra"]) == ("estimate", "baselines")
     assert network["options"] == ["model", "max_rows"] and network["covers"] == ["set", "effect"]

@@ -52,7 +52,7 @@ def test_frame(found):
     frame = found.to_frame()
     assert frame.columns == [*OWN_COLUMNS, *COLUMNS]
     assert frame["sampling_error"].to_list() == [False, True, False, False, True]
-    assert frame["adjusted"].to_list() == [False, None, True, False, False]
+    assert frame["adjusted"].to_list() == [False, None, True, False, True]
     assert frame["error"].to_list() == [None, "method 'picky' needs a binary outcome.", None, None, None]
     assert frame["label"][2] == "Balke-Pearl (within=covariates)" and frame["label"][3] == "Balke-Pearl"
     assert frame["assumes"][0] == "no-interference, bounded"
@@ -169,7 +169,7 @@ def test_command(run, file, tmp_path):
     (tmp_path / "out.csv").write_text(out)
     frame = pl.read_csv(tmp_path / "out.csv")
     assert frame["method"].to_list() == ["manski", "balke-pearl", "late"]
-    assert frame["adjusted"].to_list() == [False, True, False] and frame["alpha"].to_list() == [0.1] * 3
+    assert frame["adjusted"].to_list() == [False, True, True] and frame["alpha"].to_list() == [0.1] * 3
     assert (tmp_path / "methods.svg").read_text().count("<svg") == 1
     for kind, start in (("table", "====="), ("json", '{"methods"'), ("md", "| Method |"), ("latex", r"\begin{tab")):
         assert run(*file, *methods, "-f", kind)[1].startswith(start)

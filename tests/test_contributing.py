@@ -40,12 +40,12 @@ def test_an_estimand(monkeypatch):
     entry = eval("{" + recipe("Adding an estimand") + "}", {"Estimand": Estimand})
     monkeypatch.setitem(ESTIMANDS, *next(iter(entry.items())))
     answers = Method("own", "Own", lambda d, r: MethodBounds(0.2, 3.0, estimand=r.estimand), "confidence", "")
-    method = Method(**(vars(answers) | {"estimands": ("ATE", "ATT")}))
-    found = IVBounds(method, estimand="ATT").fit(small_table(), **ROLES)
+    method = Method(**(vars(answers) | {"estimands": ("ATE", "ATT1")}))
+    found = IVBounds(method, estimand="ATT1").fit(small_table(), **ROLES)
     assert (found.lower, found.upper) == (0.2, 1.0), "cut to what a difference of probabilities can be"
     assert question_sentence(found).startswith("Among those who had the treatment 't'")
     assert "raises the outcome on average among the treated" in answer_sentence(found)
-    assert "average effect on the treated (ATT)" in found.summary()
+    assert "average effect on the treated with Z = 1 (ATT1)" in found.summary()
 
 
 def test_an_outcome_type(monkeypatch):

@@ -139,8 +139,10 @@ def test_the_ladder_stands_in_every_result():
     res = IVBounds(method="balke-pearl").fit_counts(table)
     rungs = {rung.method: rung for rung in res.ladder}
     assert list(rungs) == ["manski", "manski-iv", "balke-pearl", "late"]
-    assert rungs["manski"].upper - rungs["manski"].lower == pytest.approx(1)
-    assert (rungs["balke-pearl"].lower, rungs["balke-pearl"].upper) == (res.lower, res.upper)
+    assert rungs["manski"].estimate_upper - rungs["manski"].estimate_lower == pytest.approx(1)
+    own = rungs["balke-pearl"]
+    assert (own.estimate_lower, own.estimate_upper) == (res.lower, res.upper)
+    assert own.lower < res.lower - 0.05 and own.upper > res.upper + 0.03, "its interval allows for sampling error"
     assert rungs["late"].estimand == "LATE"
     widths = [rungs[name].upper - rungs[name].lower for name in ("manski", "manski-iv", "balke-pearl")]
     assert widths == sorted(widths, reverse=True)

@@ -39,7 +39,8 @@ def shipped():
 
 def test_a_binary_fit_is_one_pass_and_names_its_model(stand_in):
     res = IVBounds().fit(made_up(300), covariates=X, **ROLES)
-    assert stand_in.shapes == [(1, 300, 3)]
+    (pass_, *counts) = stand_in.shapes
+    assert pass_ == (1, 300, 3) and [rows for _, rows, _ in counts] == [8], "and the rung without covariates"
     assert res.model == ModelInfo("stand-in", "0" * 64)
     assert -1 <= res.lower < res.upper <= 1
     assert (res.lower, res.upper) == pytest.approx(res.interval(0.05))
@@ -49,7 +50,7 @@ def test_a_binary_fit_is_one_pass_and_names_its_model(stand_in):
 
 def test_thresholds_pass_as_one_batch(stand_in):
     res = IVBounds(combine="comonotone", n_thresholds=12).fit(made_up(300, amounts=True), covariates=X, **ROLES)
-    assert stand_in.shapes == [(12, 300, 3)]
+    assert stand_in.shapes[0] == (12, 300, 3) and [shape[1] for shape in stand_in.shapes[1:]] == [8]
     low, high = res.outcome_range
     assert -(high - low) <= res.lower < res.upper <= high - low
     assert res.thresholds.slack == pytest.approx((high - low) / 12)

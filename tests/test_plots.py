@@ -45,7 +45,8 @@ def test_the_data_are_those_of_the_result(result):
     people = result.plot("compliance").to_frame()
     assert people["people"].sum() == result.n
     ladder = result.plot("ladder").to_frame()
-    assert ladder["method"].to_list() == ["manski", "manski-iv", "balke-pearl", "ivicl", "late"]
+    assert ladder["method"].to_list() == ["manski", "manski-iv", "balke-pearl", "ivicl", "ivicl", "late", "late"]
+    assert ladder["adjusted"].to_list() == [False, False, False, False, True, False, True]
 
 
 def test_what_cannot_be_drawn_is_said(result, tmp_path):

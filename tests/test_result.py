@@ -127,7 +127,8 @@ def test_tables():
     latex = result.to_latex()
     assert latex.startswith(r"\begin{tabular}") and r"5 \% \& more" in latex and latex.count(r"\\") >= 8
     markdown = result.to_markdown().splitlines()
-    assert markdown[1] == "|---|---|" and all(line.count(" | ") == 1 for line in markdown[2:])
+    assert markdown[1] == "|---|---|" and all(line.count(" | ") == 1 for line in markdown[2 : markdown.index("")])
+    assert sum(line.startswith("| Balke-Pearl | [") for line in markdown) == 1 and "| Balke-Pearl & [" not in latex
 
 
 def constant(lower: float, upper: float, **fields) -> Method:

@@ -19,7 +19,8 @@ ESTIMATES = ("manski", "manski-iv", "balke-pearl", "no-defiers", "sharp", "plugi
 INTERVALS = ("ivicl", "exact", "late", "levis", "whitehouse", "bayes", "bayes-bp")
 ALL = ESTIMATES + INTERVALS
 CREDIBLE = ("ivicl", "exact", "bayes", "bayes-bp")
-USES_COVARIATES = ("ivicl", "plugin", "levis", "whitehouse", "bayes", "bayes-bp")
+CONFIDENCE = ("late", "levis", "whitehouse")
+USES_COVARIATES = ("ivicl", "plugin", "levis", "whitehouse", "bayes", "bayes-bp", "late")
 
 
 def fit(method: str, **options):
@@ -65,13 +66,15 @@ def test_only_what_allows_for_sampling_error_says_so(said, method):
     result, summary, report = said[method]
     ladder = part(report, "What it assumes", "What it rests on")
     assert "allowing for sampling error" not in ladder
-    lines = summary.split("What each assumption buys")[1].splitlines()
-    own = next(line for line in lines if line.strip().startswith(result.label))
-    kind = "estimated" if method in ESTIMATES else "95 % credible" if method in CREDIBLE else "95 % confidence"
-    assert kind in own
-    assert sum("confidence" in line or "credible" in line for line in lines if "[" in line) == len(
-        {"late", *({method} & set(INTERVALS))}
-    )
+    assert "What each assumption buys, at 95 %" in summary
+    own = result.ladder.get(method)
+    plain = method == "plugin"  # it has no formula at a law, so that nothing is drawn for it
+    kind = "estimated" if plain else "95 % confidence" if method in CONFIDENCE else "95 % credible"
+    assert own.level.startswith(kind)
+    for rung in result.ladder:
+        assert rung.sampling_error == (not (plain and rung is own)) and rung.alpha == 0.05
+        if not (rung is own and method.startswith("bayes")):  # which has the posterior of the effect alone
+            assert rung.lower <= rung.estimate_lower <= rung.estimate_upper <= rung.upper
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -97,8 +100,10 @@ def test_covariates_are_named_where_they_were_used(said, method):
     assert ("old (not used)" in summary) != used
     assert ("covariates were old" in report) == used
     assert ("randomised given the covariates" in part(report, "What it rests on", "What the data say")) == used
-    assert [rung.adjusted for rung in result.ladder] == [used and rung.method == method for rung in result.ladder]
+    adjusted = {rung.label for rung in result.ladder if rung.adjusted}
+    assert adjusted == {"LATE: compliers only, adjusted", *([result.label] if used and method != "late" else [])}
     for rung in result.ladder:
+        assert rung.level.endswith("adjusted" if rung.adjusted else "no covariates")
         assert ("given the covariates" in rung.assumption) == rung.adjusted
 
 
@@ -153,8 +158,8 @@ def test_another_estimand_stands_last_and_is_named():
     ratio = Method("ratio", "Ratio", lambda d, r: MethodBounds(0.5, 2.0, estimand="risk ratio"), "estimate", "")
     result = IVBounds(ratio).fit(small_table(), **ROLES)
     assert [rung.method for rung in result.ladder] == ["manski", "manski-iv", "balke-pearl", "late", "ratio"]
-    assert result.ladder.lines()[-1].endswith("[0.5000, 2.0000]   estimated, of the risk ratio")
-    assert result.ladder.lines()[-2].endswith("95 % confidence, of the LATE")
+    assert result.ladder.lines()[-1].endswith("[0.5000, 2.0000]   estimated, of the risk ratio, no covariates")
+    assert result.ladder.lines()[-2].endswith("95 % confidence, of the LATE, no covariates")
     assert result.plot("ladder").caption.endswith(
         "Dashed: another estimand (LATE, the effect among compliers; risk ratio)."
     )

@@ -12,9 +12,11 @@ from typing import Any, Unpack
 from ivicl.data import IVData
 from ivicl.data.roles import ManyRoleArguments, Roles
 from ivicl.errors import DesignWarning, InputError
+from ivicl.methods.answers import answers, headlined
 from ivicl.methods.base import COVERS, Covers, Method, MethodBounds, Request
+from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.outcomes import COMBINATIONS
-from ivicl.methods.registry import resolve
+from ivicl.methods.registry import resolve, shipped
 from ivicl.results.diagnostics import diagnose
 from ivicl.results.ladder import climb
 from ivicl.results.result import BoundsResult
@@ -29,7 +31,8 @@ class IVBounds:
     Args:
         method: the name of a method (`ivicl methods` lists them), or a `Method` of your own.
         alpha: the interval has credibility or confidence 1 - alpha.
-        estimand: what is asked for; None is the method's own (LATE for `late`, ATE for the others).
+        estimand: what is asked for, as "ATE", "ATT", "ATU", "EY1", "EY0", "RR", "ITT", "LATE" or "LIFT"; None is the
+            method's own (LATE for `late`, ATE for the others). All that a method knows is in `res.estimands`.
         assume: what you grant beyond the method's own assumptions, as ("no-defiers",): nobody is moved against one
             direction of the instrument. `ivicl methods` says which methods can make use of what.
         combine: what the network makes of an outcome that is not binary: "means" bounds the effects that the means
@@ -175,7 +178,8 @@ class IVBounds:
             (self.estimand, method.estimands, "bounds on the"),
         ):
             if asked is not None and asked not in known:
-                raise InputError(f"method '{method.name}' has no {what} {asked}; it has: {', '.join(known)}.")
+                remedy = _who_else(asked, method.name)
+                raise InputError(f"method '{method.name}' has no {what} {asked}; it has: {', '.join(known)}.{remedy}")
         for name, least in (("n_thresholds", 1), ("random_state", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
@@ -210,12 +214,30 @@ def _named_parameters() -> dict[str, Any]:
     return {name: p.default for name, p in signature.parameters.items() if p.kind in kinds and name != "self"}
 
 
+def _who_else(asked: str, name: str) -> str:
+    """The shipped methods that have the estimand, as a remedy; empty where none has it."""
+    others = [m.name for m in shipped().values() if asked in m.estimands and m.name != name]
+    return f" Methods that have it: {', '.join(others)}." if others else ""
+
+
 def make_result(
-    method: Method, found: MethodBounds, data: IVData, request: Request, ladder: bool = True
+    method: Method,
+    found: MethodBounds,
+    data: IVData,
+    request: Request,
+    ladder: bool = True,
+    estimands: dict[str, EstimandBounds] | None = None,
 ) -> BoundsResult:
-    """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it."""
+    """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it.
+
+    `estimands` are those of `answers`, where many studies were computed together.
+    """
     everybody = data.filled()
     dropped_lost = data.lost is None and sum(map(sum, data.report.lost)) > 0
+    estimands = answers(method, found, data, request) if estimands is None else estimands
+    rungs = climb(data, method, found, request, estimands) if ladder else None
+    asked_of = method
+    method, found = headlined(method, found, estimands, data, request.estimand)
     return BoundsResult(
         lower=found.lower,
         upper=found.upper,
@@ -240,14 +262,15 @@ def make_result(
         covers=found.covers,
         estimates=found.estimates,
         thresholds=found.thresholds,
-        ladder=climb(data, method, found, request) if ladder else None,
+        estimands=estimands,
+        ladder=rungs,
         warnings=found.warnings,
         notes=tuple(data.report.notes),
         variables=data.report.variables,
         codings=dict(data.report.codings),
         model=found.model,
         details=found.details,
-        source=Source(data, partial(_fit_again, method, request), request.random_state),
+        source=Source(data, partial(_fit_again, asked_of, request), request.random_state),
     )
 
 

@@ -37,6 +37,7 @@ def batch(
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
+    estimand: flags.Estimand = None,
     seed: flags.Seed = 0,
     option: flags.Options = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a batch that was interrupted.")] = False,
@@ -52,7 +53,8 @@ def batch(
     from ivicl.scale.outcomes import split_outcomes
     from ivicl.scale.store import Store, describe
 
-    estimator = flags.estimator(method, alpha, seed, option)
+    asked = [] if estimand is None else [f"estimand={estimand}"]
+    estimator = flags.estimator(method, alpha, seed, [*(option or []), *asked])
     outcomes = flags.names([outcome])
     roles = [
         flags.roles(

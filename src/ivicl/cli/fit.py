@@ -48,6 +48,7 @@ def fit(
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
+    estimand: flags.Estimand = None,
     output_format: OutputFormat = None,
     output: OutputFile = None,
     seed: flags.Seed = 0,
@@ -65,7 +66,7 @@ def fit(
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
     pages = Pages(report, title, question, plot, also)
-    estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model))
+    estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand))
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
     )
@@ -86,6 +87,7 @@ def counts(
     ],
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
+    estimand: flags.Estimand = None,
     output_format: OutputFormat = None,
     output: OutputFile = None,
     seed: flags.Seed = 0,
@@ -108,7 +110,7 @@ def counts(
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
     pages = Pages(report, title, question, plot, also)
-    estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model))
+    estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model, estimand))
     with design_warnings_off():
         result = estimator.fit_counts(table, missing_outcome)
     _hand_over(result, chosen, output, pages, strict)
@@ -211,9 +213,11 @@ def _read(source: str, roles: Roles) -> IVData:
     return IVData.from_roles(open_table(source), roles)
 
 
-def _with_flags(option: list[str] | None, combine: str | None, thresholds: int | None, model: str | None) -> list[str]:
+def _with_flags(
+    option: list[str] | None, combine: str | None, thresholds: int | None, model: str | None, estimand: str | None
+) -> list[str]:
     """The flags that have names of their own, as options of the estimator."""
-    given = {"combine": combine, "n_thresholds": thresholds, "model": model}
+    given = {"combine": combine, "n_thresholds": thresholds, "model": model, "estimand": estimand}
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 

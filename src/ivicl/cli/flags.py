@@ -50,6 +50,15 @@ Method = Annotated[
     str, typer.Option("-m", "--method", help="The network or any other method; ivicl methods lists them.")
 ]
 Alpha = Annotated[float, typer.Option("--alpha", help="The interval has credibility or confidence 1 - alpha.")]
+Estimand = Annotated[
+    str | None,
+    typer.Option(
+        "--estimand",
+        help="What to bound: ATE, ATT (the treated), ATU (the untreated), EY1, EY0, RR (risk ratio), ITT, LATE (the "
+        "compliers) or LIFT (ATT relative to no treatment); by default the method's own.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that use chance.")]
 Options = Annotated[
     list[str] | None, typer.Option("--set", help="NAME=VALUE: an option of the method. May be given again.")

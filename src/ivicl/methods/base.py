@@ -17,11 +17,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from ivicl._shared.records import KeyedRecord, Record
 from ivicl.errors import InputError, IVICLError, MissingDependencyError, ModelFileError
 from ivicl.methods import lost
+from ivicl.methods.estimand_bounds import Covers as Covers
+from ivicl.methods.estimand_bounds import EstimandBounds
+from ivicl.methods.estimand_bounds import IntervalKind as IntervalKind
 from ivicl.methods.estimands import AVERAGE, estimand
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ivicl.data import IVData
+    from ivicl.identification.weaker_ends import EndsAtLaw
     from ivicl.methods.joint_draws import MeanDraws
     from ivicl.methods.outcomes import Thresholds
     from ivicl.methods.row_laws import RowLaws
@@ -34,9 +40,7 @@ NO_STUDY_CAN_HELP = (ImportError, ModelFileError)
 NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for sampling error."
 """The warning of every method whose interval is an estimate."""
 
-IntervalKind = Literal["credible", "confidence", "estimate"]
 LostOutcomes = Literal["free", "filled", "no"]
-Covers = Literal["set", "effect"]
 COVERS: tuple[Covers, ...] = ("set", "effect")
 """What an interval is meant to hold: the whole identified set, or the effect.
 
@@ -115,6 +119,9 @@ class MethodBounds:
     """Joint posterior draws of what every estimand is made of, for methods that have them."""
     row_laws: RowLaws | None = None
     """The law that it found at each row, where it knows one."""
+    estimands: Mapping[str, EstimandBounds] = field(default_factory=dict)
+    """What the method itself says of other estimands, by name; what it declares and leaves out here is filled in by
+    `ivicl.methods.answers`."""
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     """Extras that JSON can hold, for the curious: nothing in the package reads them."""
@@ -153,6 +160,10 @@ class Method:
     """For a methods section: "The method is ..."; empty says no more than its label."""
     estimands: tuple[str, ...] = (AVERAGE,)
     """What it can answer, as in `ivicl.methods.estimands`; the first is what it answers unless asked."""
+    means: Lazy | None = None
+    """`function(laws, share_z1) -> (MeanEnds, laws)`: ends of E Y(1) and E Y(0) at laws of what is seen, as those of
+    `ivicl.identification.weaker_ends`. With it, the estimands that it declares and does not answer itself are computed
+    from draws of the law."""
     assumptions: tuple[str, ...] = ("exchangeable", "exclusion", "no-interference", "bounded")
     """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences where none of them says it."""
     may_assume: tuple[str, ...] = ()
@@ -175,6 +186,8 @@ class Method:
     """`function(request) -> dict`: what else decides the answer (a model's checksum), so that runs can be compared."""
     rung: int | None = None
     """Its place on the ladder that every result shows; None keeps it off, unless it is the result's own method."""
+    rung_without_covariates: bool = False
+    """It is quick without covariates: the ladder then shows beside its answer what it says without them."""
     colour: str = "#4d4d4d"
     """In the benchmarks' figures."""
     paper_name: str | None = None
@@ -262,6 +275,10 @@ class Method:
     def adjusted(self, found: MethodBounds, data: IVData) -> bool:
         """The answer made use of covariates."""
         return bool(data.covariates) and (self.uses_covariates if found.adjusted is None else found.adjusted)
+
+    def mean_ends(self, laws: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw | None:
+        """Its ends of E Y(1) and E Y(0) at laws; None where it has no such formula."""
+        return None if self.means is None else self._call(self.means, laws, share_z1)
 
     def get_ready(self, request: Request) -> None:
         """Load what is slow to load."""

@@ -19,6 +19,22 @@ def anything(low: float, high: float) -> Range:
     return -math.inf, math.inf
 
 
+def means(low: float, high: float) -> Range:
+    """The range of a mean outcome."""
+    return low, high
+
+
+def ratios(low: float, high: float) -> Range:
+    """The range of a ratio of two mean outcomes that are never negative."""
+    return (low / high, high / low) if low > 0 else (0.0, math.inf)
+
+
+def relative_changes(low: float, high: float) -> Range:
+    """The range of such a ratio minus one."""
+    least, most = ratios(low, high)
+    return least - 1, most - 1
+
+
 @dataclass(frozen=True)
 class Estimand:
     """One estimand."""
@@ -60,8 +76,76 @@ ESTIMANDS = {
         "if all of them had had {treatment} rather than none?",
         among="on average among compliers",
     ),
+    "ATT": Estimand(
+        title="average effect on the treated (ATT)",
+        short="effect on the treated",
+        meaning="the average effect of the treatment on those who had it",
+        question="Among those who had {treatment}: by how much would the average of {outcome} differ if none of them "
+        "had had it?",
+        among="on average among the treated",
+    ),
+    "ATU": Estimand(
+        title="average effect on the untreated (ATU)",
+        short="effect on the untreated",
+        meaning="the average effect that the treatment would have on those who did not have it",
+        question="Among those who did not have {treatment}: by how much would the average of {outcome} differ if all "
+        "of them had had it?",
+        among="on average among the untreated",
+    ),
+    "EY1": Estimand(
+        title="mean outcome if all were treated, E Y(1)",
+        short="mean outcome if all were treated",
+        meaning="the mean outcome if everybody in the data had been treated",
+        question="What would the average of {outcome} be if everybody had had {treatment}?",
+        none=None,
+        units=("probability", "units of the outcome"),
+        possible=means,
+    ),
+    "EY0": Estimand(
+        title="mean outcome if none were treated, E Y(0)",
+        short="mean outcome if none were treated",
+        meaning="the mean outcome if nobody in the data had been treated",
+        question="What would the average of {outcome} be if nobody had had {treatment}?",
+        none=None,
+        units=("probability", "units of the outcome"),
+        possible=means,
+    ),
+    "RR": Estimand(
+        title="risk ratio E Y(1) / E Y(0)",
+        short="risk ratio",
+        meaning="the ratio of the mean outcome if everybody were treated to that if nobody were",
+        question="How many times as large would the average of {outcome} be if everybody had had {treatment} rather "
+        "than nobody?",
+        none=1.0,
+        units=("ratio of probabilities", "ratio of means"),
+        possible=ratios,
+    ),
+    "ITT": Estimand(
+        title="intention-to-treat effect (ITT): of the instrument, not of the treatment",
+        short="intention-to-treat effect",
+        meaning="the average effect of the instrument (the assignment) on the outcome",
+        question="By how much does the average of {outcome} differ with the instrument, whoever had {treatment}?",
+        among="on average over those who take it and those who do not",
+    ),
+    "LIFT": Estimand(
+        title="relative lift among the treated, ATT / E[Y(0) | T=1]",
+        short="relative lift among the treated",
+        meaning="the average effect on the treated relative to the mean outcome they would have had untreated",
+        question="Among those who had {treatment}: by what share did it change the average of {outcome}?",
+        among="on average among the treated",
+        units=("relative change", "relative change"),
+        possible=relative_changes,
+    ),
 }
 """By name."""
+
+NEVER_NEGATIVE = ("RR", "LIFT")
+"""Ratios: they mean something for an outcome that is never negative."""
+FROM_MEANS = ("ATE", "ATT", "ATU", "EY1", "EY0", "RR", "LIFT")
+"""What follows from E Y(1) and E Y(0)."""
+FROM_ARMS = ("ITT", "LATE")
+"""What follows from the differences between the arms of the instrument."""
+ALL = (*FROM_MEANS, *FROM_ARMS)
 
 AVERAGE = "ATE"
 """What is bounded unless something else is asked for; the rungs of the ladder climb to it."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
+from ivicl.methods.answers import answers
 from ivicl.methods.assumptions import in_short
 from ivicl.methods.base import Covers, IntervalKind, Method, MethodBounds, Request
+from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.registry import shipped
-from ivicl.results.wording import interval, level
+from ivicl.results.wording import interval, level, number
 
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
@@ -39,6 +44,12 @@ class Rung(Record):
     """It uses the covariates."""
     estimate_lower: float | None = None
     estimate_upper: float | None = None
+    classical: bool = False
+    """Its ends are a closed formula of what is seen."""
+
+    def __post_init__(self) -> None:
+        if self.upper is None:  # as it is saved where nothing limits a ratio
+            object.__setattr__(self, "upper", math.inf)
 
     @classmethod
     def of(cls, result: BoundsResult, label: str) -> Rung:
@@ -78,11 +89,27 @@ class Rung(Record):
     def level(self) -> str:
         """What kind of interval it is, in a few words."""
         words = level(self.interval, self.alpha, self.covers)
-        words += ", given the covariates" if self.adjusted else ""
-        return f"{words}, of the {self.estimand}" if self.another_estimand else words
+        words += f", of the {self.estimand}" if self.another_estimand else ""
+        return f"{words}, {self.covariates}"
+
+    @property
+    def covariates(self) -> str:
+        """What became of them, in a word or two."""
+        return "adjusted" if self.adjusted else "no covariates"
+
+    @property
+    def cells(self) -> list[str]:
+        """Its line of a table, under HEADINGS."""
+        low, high = self.estimate_lower, self.estimate_upper
+        point = "" if low is None else number(low) if low == high else interval(low, math.inf if high is None else high)
+        kind = f"{self.estimand}, {self.covariates}" if self.another_estimand else self.covariates
+        return [self.label, point, interval(self.lower, self.upper), kind]
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"sampling_error": self.sampling_error, "estimate": self.estimate}
+
+
+HEADINGS = ("", "Estimate", "Interval", "")
 
 
 @dataclass(frozen=True)
@@ -98,14 +125,15 @@ class Ladder:
         return len(self.rungs)
 
     def get(self, method: str) -> Rung | None:
-        """The rung of a method, by its name."""
-        return next((rung for rung in self.rungs if rung.method == method), None)
+        """The rung of a method, by its name; of several the last, which uses the covariates."""
+        return next((rung for rung in reversed(self.rungs) if rung.method == method), None)
 
     @property
     def sharp(self) -> Rung | None:
-        """The last rung of the ladder that is an estimate of the same effect: the classical answer."""
-        estimates = [rung for rung in self.rungs if not rung.sampling_error and not rung.another_estimand]
-        return estimates[-1] if estimates else None
+        """The last closed formula for the same effect: the classical answer."""
+        closed = (rung for rung in self.rungs if rung.classical or not rung.sampling_error)
+        formulas = [rung for rung in closed if not rung.another_estimand]
+        return formulas[-1] if formulas else None
 
     def to_dict(self) -> list[dict[str, Any]]:  # what JSON holds is the list of rungs
         return [json_safe(rung.to_dict()) for rung in self.rungs]
@@ -124,23 +152,47 @@ class Ladder:
         ]
 
 
-def climb(data: IVData, method: Method, found: MethodBounds, request: Request) -> Ladder:
-    """The ladder of one fit. All rungs but the method's own are closed formulas."""
-    rungs = sorted((m for m in shipped().values() if m.rung is not None), key=lambda m: m.rung or 0)
-    own = _rung(method, found, data, request)
-    done = [own if m.name == method.name else _classical(m, data, request) for m in rungs]
-    if all(rung.method != method.name for rung in done):
+def climb(
+    data: IVData, method: Method, found: MethodBounds, request: Request, estimands: Mapping[str, EstimandBounds]
+) -> Ladder:
+    """The ladder of one fit: every rung an estimate and an interval at the same level.
+
+    All rungs but the method's own are closed formulas, or one pass over eight counts, and cheap. `estimands` are the
+    method's own answers.
+    """
+    bare = replace(data, x=np.empty((len(data.w), 0)), covariates=())
+    own = [_rung(method, found, data, request, estimands.get(found.estimand))]
+    if own[0].adjusted and method.rung_without_covariates:
+        plain = method.bounds(bare, request)
+        own.insert(0, replace(_rung(method, plain, bare, request, None), label=f"{method.label}, no covariates"))
+    rungs: list[Rung] = []
+    for other in sorted((m for m in shipped().values() if m.rung is not None), key=lambda m: m.rung or 0):
+        itself = other.name == method.name and not own[0].adjusted
+        rungs += own if itself else [_closed(other, bare, request)]
+        if other.name == method.name and own[0].adjusted:
+            adjusted = own
+        else:
+            adjusted = [_closed(other, data, request)] if other.uses_covariates and data.covariates else []
+        rungs += [replace(rung, label=f"{rung.label}, adjusted") for rung in adjusted if rung.adjusted]
+    if all(rung.method != method.name for rung in rungs):
         # After what answers the same question and assumes less; other estimands stand last.
-        others = [i for i, rung in enumerate(done) if rung.another_estimand and not own.another_estimand]
-        done.insert(others[0] if others else len(done), own)
-    return Ladder(tuple(done))
+        others = [i for i, rung in enumerate(rungs) if rung.another_estimand and not own[0].another_estimand]
+        place = others[0] if others else len(rungs)
+        rungs[place:place] = own
+    asked = request.estimand
+    if asked is not None and asked != found.estimand and asked in estimands:
+        answer = replace(_rung(method, found, data, request, estimands[asked]), label=f"{method.label}: {asked}")
+        rungs.append(replace(answer, estimand=asked))
+    return Ladder(tuple(rungs))
 
 
-def _classical(method: Method, data: IVData, request: Request) -> Rung:
+def _closed(method: Method, data: IVData, request: Request) -> Rung:
     """On the outcome scaled to [0, 1], and back: amounts of 1e200 have squares that no float can hold."""
     plain = Request(alpha=request.alpha, random_state=request.random_state, own=method.options())
     unit = replace(data, y=data.y01, outcome_range=(0.0, 1.0))
-    rung = _rung(method, method.bounds(unit, plain), unit, request)
+    found = method.bounds(unit, plain)
+    only = replace(method, estimands=(found.estimand,))
+    rung = _rung(method, found, unit, request, answers(only, found, unit, plain).get(found.estimand))
     span = data.outcome_range[1] - data.outcome_range[0]
     low, high = rung.estimate_lower, rung.estimate_upper
     return replace(
@@ -152,12 +204,14 @@ def _classical(method: Method, data: IVData, request: Request) -> Rung:
     )
 
 
-def _rung(method: Method, found: MethodBounds, data: IVData, request: Request) -> Rung:
-    adjusted = method.adjusted(found, data)
-    return Rung(
+def _rung(method: Method, found: MethodBounds, data: IVData, request: Request, answer: EstimandBounds | None) -> Rung:
+    """The method's answer, which allows for sampling error where the method itself only estimates."""
+    adjusted = method.adjusted(found, data) if answer is None else answer.adjusted
+    point = found.estimates
+    rung = Rung(
         method=method.name,
         label=method.label,
-        assumption=in_short(method.assumptions, adjusted),
+        assumption=in_short(method.assumptions if answer is None else answer.assumes, adjusted),
         lower=found.lower,
         upper=found.upper,
         estimand=found.estimand,
@@ -165,6 +219,18 @@ def _rung(method: Method, found: MethodBounds, data: IVData, request: Request) -
         alpha=request.alpha,
         covers=found.covers,
         adjusted=adjusted,
-        estimate_lower=found.estimates.lower if found.estimates else None,
-        estimate_upper=found.estimates.upper if found.estimates else None,
+        estimate_lower=point.lower if point else None,
+        estimate_upper=point.upper if point else None,
+        classical=method.interval == "estimate" and method.means is not None,
+    )
+    if answer is None:
+        return rung
+    return replace(
+        rung,
+        lower=answer.lower,
+        upper=math.inf if answer.upper is None else answer.upper,
+        interval=answer.interval,
+        covers=answer.covers,
+        estimate_lower=answer.estimate_lower,
+        estimate_upper=answer.estimate_upper,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from ivicl._shared.records import NOT_SAVED, Record, json_safe
 from ivicl.data.encoding import Coding
 from ivicl.errors import InputError
 from ivicl.methods.base import Covers, Estimates, IntervalKind, ModelInfo
+from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.outcomes import Thresholds
 from ivicl.posterior import BinnedPosterior, IdentifiedSet, WidthParts, width_parts
 from ivicl.results import rows, saved, tables
@@ -28,20 +30,6 @@ if TYPE_CHECKING:
     from ivicl.results.sections import HasSection
     from ivicl.results.sensitivity import Sensitivity
     from ivicl.results.subgroups import Subgroups
-
-
-@dataclass(frozen=True)
-class EstimandBounds(Record):
-    """What a result says of one estimand, in outcome units."""
-
-    lower: float
-    """Of the interval at the result's level."""
-    upper: float
-    estimate_lower: float | None
-    """Without allowance for sampling error; equal to estimate_upper where the estimand is a number."""
-    estimate_upper: float | None
-    assumes: tuple[str, ...]
-    """As in `BoundsResult.assumptions`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +84,9 @@ class BoundsResult(Record):
     """Point estimates of the ends, without allowance for sampling error."""
     thresholds: Thresholds | None = None
     """How an outcome that is not binary was cut."""
+    estimands: dict[str, EstimandBounds] = field(default_factory=dict)
+    """By name, all that the method says of these data; each allows for sampling error, also where `lower` and `upper`
+    are an estimate. None of them is read off another's interval."""
     ladder: Ladder | None = None
     """The same data under fewer and more assumptions; not in the results of `fit_many`."""
     warnings: tuple[str, ...] = ()
@@ -117,6 +108,21 @@ class BoundsResult(Record):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", Details(json_safe(self.details), self))
+        if self.upper is None:  # as a saved result has it where nothing limits a ratio
+            object.__setattr__(self, "upper", math.inf)
+        if self.estimand not in self.estimands:
+            point = self.estimates
+            own = EstimandBounds(
+                self.lower,
+                self.upper,
+                point.lower if point else None,
+                point.upper if point else None,
+                self.assumptions,
+                self.interval_kind,
+                self.covers,
+                self.adjusted,
+            )
+            object.__setattr__(self, "estimands", {self.estimand: own, **self.estimands})
 
     @property
     def width(self) -> float:
@@ -136,13 +142,6 @@ class BoundsResult(Record):
     def findings(self) -> tuple[Finding, ...]:
         """What the data say about the design, each graded."""
         return self.diagnostics.findings
-
-    @property
-    def estimands(self) -> dict[str, EstimandBounds]:
-        """Bounds by estimand."""
-        point = self.estimates
-        low, high = (point.lower, point.upper) if point else (None, None)
-        return {self.estimand: EstimandBounds(self.lower, self.upper, low, high, self.assumptions)}
 
     @property
     def prob_positive(self) -> float:
@@ -244,7 +243,7 @@ class BoundsResult(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the schema of the command line's JSON."""
-        return super().to_dict() | {"grade": self.grade, "estimands": json_safe(self.estimands)}
+        return super().to_dict() | {"grade": self.grade}
 
     def row(self) -> dict[str, Any]:
         """One flat row, with the columns of `ivicl.results.rows.COLUMNS`."""

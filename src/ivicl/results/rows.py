@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ivicl.methods.estimands import FROM_ARMS
+
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
@@ -25,6 +27,20 @@ COLUMNS: dict[str, type] = {
     "set_upper": float,
     "not_identified": float,
     "not_enough_data": float,
+    "att_lower": float,
+    "att_upper": float,
+    "att_estimate_lower": float,
+    "att_estimate_upper": float,
+    "lift_lower": float,
+    "lift_upper": float,
+    "lift_estimate_lower": float,
+    "lift_estimate_upper": float,
+    "itt_lower": float,
+    "itt_upper": float,
+    "itt_estimate": float,
+    "late_lower": float,
+    "late_upper": float,
+    "late_estimate": float,
     "n": int,
     "n_rows": int,
     "n_dropped": int,
@@ -59,7 +75,7 @@ def row(result: BoundsResult) -> dict[str, Any]:
         result.width_parts,
         result.estimates,
     )
-    return blank_row() | {
+    found = {
         "method": result.method,
         "estimand": result.estimand,
         "lower": result.lower,
@@ -95,6 +111,24 @@ def row(result: BoundsResult) -> dict[str, Any]:
         "warnings": " | ".join(result.warnings),
         "version": result.version,
     }
+    return blank_row() | _estimands(result) | found
+
+
+def _estimands(result: BoundsResult) -> dict[str, float | None]:
+    """The columns of estimands that studies are often judged by, where the method has them."""
+    found: dict[str, float | None] = {}
+    for name in ("ATT", "LIFT", "ITT", "LATE"):
+        entry = result.estimands.get(name)
+        if entry is None:
+            continue
+        start = name.lower()
+        found |= {f"{start}_lower": entry.lower, f"{start}_upper": entry.upper}
+        if name in FROM_ARMS:
+            found[f"{start}_estimate"] = entry.estimate_lower
+        else:
+            found[f"{start}_estimate_lower"] = entry.estimate_lower
+            found[f"{start}_estimate_upper"] = entry.estimate_upper
+    return found
 
 
 def _one(result: BoundsResult, role: str) -> str | None:

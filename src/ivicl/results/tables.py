@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ivicl.methods.estimands import estimand
+from ivicl.results import other_questions
 from ivicl.results.diagnostics.findings import TOP_WORTH_SAYING
+from ivicl.results.ladder import HEADINGS
 from ivicl.results.wording import interval, number, outcome_in_words, treatment_in_words
 
 if TYPE_CHECKING:
@@ -150,7 +152,12 @@ def summary(result: BoundsResult) -> str:
             value, WIDTH, initial_indent=f"{name:<{label_width}}", subsequent_indent=" " * label_width
         ) or [name]
     if result.ladder is not None:
-        text += ["-" * WIDTH, "What each assumption buys", *("  " + line for line in result.ladder.lines())]
+        text += ["-" * WIDTH, f"What each assumption buys, at {100 * (1 - result.alpha):g} %"]
+        text += ["  " + line for line in aligned([HEADINGS, *(rung.cells for rung in result.ladder)])]
+    others = other_questions.lines(result)
+    if others:
+        text += ["-" * WIDTH, other_questions.heading(result)]
+        text += ["  " + line for line in aligned([line[:3] for line in (other_questions.HEADINGS, *others)])]
     findings = [f"[{finding.grade}] {finding.text}" for finding in result.diagnostics.worth_reading]
     for heading, sentences in (("Design", findings), ("Warnings", result.warnings), ("Data", result.notes)):
         if sentences:
@@ -164,6 +171,10 @@ def markdown(result: BoundsResult) -> str:
     lines = [*_markdown_lead(result.diagnostics.headline), "| | |", "|---|---|"]
     lines += [f"| {name.strip()} | {value.replace('|', chr(92) + '|')} |" for name, value in pairs(result)]
     lines += [f"| Warning | {sentence.replace('|', chr(92) + '|')} |" for sentence in result.warnings]
+    if result.ladder is not None:
+        lines += ["", markdown_table(HEADINGS, [rung.cells for rung in result.ladder])]
+    if others := other_questions.lines(result):
+        lines += ["", markdown_table(other_questions.HEADINGS, others)]
     return "\n".join(lines)
 
 
@@ -172,7 +183,17 @@ def latex(result: BoundsResult) -> str:
     body = [rf"{_tex(name.strip())} & {_tex(value)} \\" for name, value in pairs(result)]
     body += [rf"Warning & {_tex(sentence)} \\" for sentence in result.warnings]
     table = [r"\begin{tabular}{lp{0.7\linewidth}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    if result.ladder is not None:
+        table += ["", latex_table(HEADINGS, [rung.cells for rung in result.ladder])]
+    if others := other_questions.lines(result):
+        table += ["", latex_table(other_questions.HEADINGS, others)]
     return "\n".join([*_latex_lead(result.diagnostics.headline), *table])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of text, two spaces apart."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headline: str = "") -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ivicl.methods.assumptions import in_short
 from ivicl.methods.base import Estimates
+from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.registry import shipped
 from ivicl.posterior import IdentifiedSet
 
@@ -17,7 +18,8 @@ def as_version_2(old: dict[str, Any]) -> dict[str, Any]:
     credible = old["posterior"] is not None or old["identified_set"] is not None
     allows = details.pop("sampling_error", True)
     kind = method.interval if method else "credible" if credible else "confidence" if allows else "estimate"
-    uses = bool(method and method.uses_covariates) or "n_strata" in details  # balke-pearl, within="covariates"
+    adjusts = method is not None and method.uses_covariates and old["estimand"] == AVERAGE  # `late` learnt it later
+    uses = adjusts or "n_strata" in details  # balke-pearl, within="covariates"
     new = {key: value for key, value in old.items() if key != "details"}
     new |= {
         "label": method.label if method else old["method"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +21,17 @@ from ivicl.data.reading import read_frame
 from ivicl.data.roles import ManyRoleArguments
 from ivicl.errors import DesignWarning, InputError, IVICLError
 from ivicl.estimator import make_result
+from ivicl.methods.answers import answers_of_many
 from ivicl.methods.base import Method, MethodBounds, Request
+from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.registry import resolve
 from ivicl.results.rows import COLUMNS, blank_row, frame_of
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
+
+_log = logging.getLogger(__name__)
 
 STUDIES_PER_CHUNK = 256
 """Studies that are read, passed and written together."""
@@ -175,19 +180,41 @@ def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]
             except IVICLError as error:
                 found[study] = error
         found |= dict(zip(data, method.bounds_of_many(list(data.values()), request), strict=True))
+        known = _estimands(method, found, data, request)
         yield [
             dict(zip(studies.by, studies.keys[study], strict=True))
-            | _row(method, found[study], data.get(study), request)
+            | _row(method, found[study], data.get(study), known.get(study), request)
             for study in part
         ]
 
 
-def _row(method: Method, found: MethodBounds | IVICLError, data: IVData | None, request: Request) -> dict[str, Any]:
+def _estimands(
+    method: Method, found: dict[int, MethodBounds | IVICLError], data: dict[int, IVData], request: Request
+) -> dict[int, dict[str, EstimandBounds]]:
+    """By study, all together; where that fails each is left to its own row, whose error it then is."""
+    answered = {study: one for study, one in found.items() if isinstance(one, MethodBounds)}
+    try:
+        many = answers_of_many(method, list(answered.values()), [data[study] for study in answered], request)
+    except Exception:
+        _log.debug("the estimands of %d studies failed together", len(answered), exc_info=True)
+        return {}
+    return dict(zip(answered, many, strict=True))
+
+
+def _row(
+    method: Method,
+    found: MethodBounds | IVICLError,
+    data: IVData | None,
+    estimands: dict[str, EstimandBounds] | None,
+    request: Request,
+) -> dict[str, Any]:
     """The study's row; what went wrong with it stands in its column `error`, and the others go on."""
     reason = str(found)
     if isinstance(found, MethodBounds) and data is not None:
         try:
-            return make_result(method, found, data, request, ladder=False).row()
+            return make_result(method, found, data, request, ladder=False, estimands=estimands).row()
+        except IVICLError as error:  # these data have no such estimand
+            reason = str(error)
         except Exception as error:
             reason = f"the diagnostics failed: {type(error).__name__}: {error}"
     return blank_row() | {"method": method.name, "alpha": request.alpha, "error": reason, "version": __version__}

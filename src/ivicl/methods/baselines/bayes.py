@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ivicl.methods.base import Method
 from ivicl.methods.baselines.parts.options import GPOptions
+from ivicl.methods.estimands import AVERAGE, FROM_ARMS
 
 METHOD = Method(
     name="bayes",
@@ -12,6 +13,7 @@ METHOD = Method(
     interval="credible",
     summary="Gaussian-process posterior of the strata, read as an effect: too narrow",
     procedure="a Gaussian-process posterior of the shares of the sixteen types of people given the covariates",
+    estimands=(AVERAGE, *FROM_ARMS),
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "gaussian-process"),
     covers=("effect",),
     uses_covariates=True,

@@ -14,6 +14,7 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.baselines.parts.options import OneStepOptions
+from ivicl.methods.estimands import AVERAGE, FROM_ARMS
 
 FORMS = ("margin", "smooth")
 
@@ -56,6 +57,7 @@ METHOD = Method(
     interval="confidence",
     summary="efficient one-step bounds, following Levis et al. (2025)",
     procedure="the efficient one-step estimator of covariate-adjusted bounds, following Levis et al. (2025)",
+    estimands=(AVERAGE, *FROM_ARMS),
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "large-sample"),
     covers=("effect", "set"),
     uses_covariates=True,

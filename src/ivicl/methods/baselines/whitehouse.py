@@ -13,6 +13,7 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.baselines.parts.options import OneStepOptions
+from ivicl.methods.estimands import AVERAGE, FROM_ARMS
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ METHOD = Method(
     summary="softmax-smoothed one-step bounds, following Whitehouse et al. (2025)",
     procedure="the softmax-smoothed one-step estimator of covariate-adjusted bounds, following Whitehouse et al. "
     "(2025)",
+    estimands=(AVERAGE, *FROM_ARMS),
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "large-sample"),
     covers=("effect", "set"),
     uses_covariates=True,

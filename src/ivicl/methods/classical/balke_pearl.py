@@ -10,7 +10,9 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.identification.laws import law_of
 from ivicl.identification.losses import free_ends, nearest_cells
+from ivicl.identification.weaker_ends import sharp
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.estimands import ALL
 from ivicl.methods.inequalities import check, warning_of
 from ivicl.methods.lost import count_tables
 
@@ -108,6 +110,8 @@ METHOD = Method(
     '`within="covariates"` for strata',
     procedure="the closed-form bounds of Balke and Pearl (1997)",
     options=BalkePearlOptions,
+    estimands=ALL,
+    means=sharp,
     lost_outcomes="free",
     rung=2,
     colour="#648fff",

@@ -14,9 +14,11 @@ import numpy as np
 from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.identification.strata import GAMMA
+from ivicl.identification.weaker_ends import sharp
 from ivicl.methods.base import Estimates, Method, MethodBounds, Request
 from ivicl.methods.classical.exact_sampler import MOST_LEVELS, WATCHED, Question, exact_posteriors
 from ivicl.methods.classical.sharp import level_counts
+from ivicl.methods.estimands import ALL
 
 ENDS = ("sharp", "means")
 
@@ -111,6 +113,8 @@ METHOD = Method(
     procedure="the exact posterior of the table of counts under a Dirichlet prior on the types of people",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
     may_assume=("no-defiers",),
+    estimands=ALL,
+    means=sharp,
     covers=("set", "effect"),
     lost_outcomes="filled",
     options=ExactOptions,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ivicl.data import IVData
 from ivicl.identification.laws import arm_means
+from ivicl.identification.weaker_ends import mean_independent, without_instrument
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.estimands import ALL, FROM_MEANS
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
@@ -61,6 +63,8 @@ METHODS = (
         interval="estimate",
         summary="bounds from the outcome's range alone",
         procedure="Manski's (1990) bounds from the range of the outcome, without an instrument",
+        estimands=FROM_MEANS,
+        means=without_instrument,
         assumptions=("no-interference", "bounded"),
         lost_outcomes="free",
         rung=0,
@@ -73,6 +77,8 @@ METHODS = (
         interval="estimate",
         summary="bounds from the outcome's range and mean independence of the instrument",
         procedure="Manski's (1990) bounds under mean independence of the instrument",
+        estimands=ALL,
+        means=mean_independent,
         assumptions=("mean-independent", "exclusion", "no-interference", "bounded"),
         lost_outcomes="free",
         rung=1,

@@ -8,7 +8,9 @@ from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import arm_means, law_of
 from ivicl.identification.losses import LOST, free_ends
+from ivicl.identification.weaker_ends import without_defiers
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.estimands import ALL
 from ivicl.methods.lost import soft_table
 
 
@@ -86,6 +88,8 @@ METHOD = Method(
     summary="bounds of the ATE if nobody does the opposite of the assignment",
     procedure="the closed-form bounds of the average effect in the absence of defiers",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "no-defiers"),
+    estimands=ALL,
+    means=without_defiers,
     lost_outcomes="free",
     colour="#e67700",
 )

@@ -14,7 +14,9 @@ from ivicl.identification.estimands import average_effect
 from ivicl.identification.inequalities import level_excess, nearest_law
 from ivicl.identification.laws import count_levels, law_of
 from ivicl.identification.losses import free_ends, nearest_cells
+from ivicl.identification.weaker_ends import sharp as at_two_levels
 from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.estimands import ALL
 from ivicl.methods.inequalities import check, warning_of
 from ivicl.methods.lost import count_tables, soft_table
 
@@ -110,6 +112,8 @@ METHOD = Method(
     summary="sharp bounds for outcomes on K levels",
     procedure="the sharp bounds for an outcome on finitely many levels, in closed form",
     options=SharpOptions,
+    estimands=ALL,
+    means=at_two_levels,
     lost_outcomes="free",
     colour="#087f5b",
 )

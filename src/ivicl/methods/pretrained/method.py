@@ -17,7 +17,7 @@ from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData
 from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInfo, Request
-from ivicl.methods.estimands import AVERAGE
+from ivicl.methods.estimands import ALL, AVERAGE
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
 from ivicl.methods.pretrained.batching import predict_tables
 from ivicl.methods.pretrained.effective import Worth, worth
@@ -238,11 +238,14 @@ METHOD = Method(
     summary="the default: one forward pass of a pretrained network, with covariates; judged by `exact` where there are "
     "none",
     procedure="a pretrained in-context network that was trained on simulated instrumental-variable studies",
+    estimands=ALL,
+    means="ivicl.identification.weaker_ends:sharp",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
     may_assume=(NO_DEFIERS,),
     covers=("set", "effect"),
     lost_outcomes="filled",
     uses_covariates=True,
+    rung_without_covariates=True,
     options=NetworkOptions,
     colour="#dc267f",
     paper_name="IV-ICL",

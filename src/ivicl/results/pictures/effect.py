@@ -38,7 +38,7 @@ def posterior(result: BoundsResult) -> Picture:
     _bar(axes, result.lower, result.upper, -0.08 * top, ACCENT, f"interval, {result.level}")
     classical = result.ladder.sharp if result.ladder else None
     if classical and classical.method != result.method:
-        _bar(axes, classical.lower, classical.upper, -0.17 * top, INK, f"{classical.label} (estimated)")
+        _bar(axes, classical.lower, classical.upper, -0.17 * top, INK, f"{classical.label}, {classical.level}")
     mark_zero(axes)
     axes.set_xlim(*_view(result))
     axes.set_yticks([])

@@ -8,9 +8,10 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from ivicl._shared.numbers import rounded_interval
+from ivicl._shared.numbers import rounded, rounded_interval
 from ivicl.errors import InputError
 from ivicl.methods.estimands import estimand
+from ivicl.results import other_questions
 from ivicl.results.report.markup import escape, svg_with_own_ids
 from ivicl.results.report.words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
 from ivicl.results.sections import sections_of
@@ -65,6 +66,7 @@ def report_html(
         posterior=figures.draw("posterior") if result.posterior is not None else "",
         ladder=figures.draw("ladder") if result.ladder is not None else "",
         ladder_table=_ladder_table(result),
+        estimands=_other_estimands(result),
         levels=figures.draw("levels") if result.is_credible else "",
         further=_further(also, figures),
         warnings=_list("Warnings", result.warnings),
@@ -162,11 +164,36 @@ def _ladder_table(result: BoundsResult) -> str:
     rows = "".join(
         f"<tr{' class=own' if rung.method == result.method else ''}><th>{escape(rung.label)}</th>"
         f"<td>{escape(_assumed(rung))}</td><td>{escape(rung.level)}</td>"
+        f"<td class=number>{escape(_estimate(rung))}</td>"
         f"<td class=number>{escape(rounded_interval(rung.lower, rung.upper))}</td></tr>"
         for rung in result.ladder
     )
-    head = "<tr><th></th><th>What it assumes</th><th>Kind</th><th class=number>Interval</th></tr>"
+    numbers = "<th class=number>Estimate</th><th class=number>Interval</th>"
+    head = f"<tr><th></th><th>What it assumes</th><th>Kind</th>{numbers}</tr>"
     return f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def _other_estimands(result: BoundsResult) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(label)}</th><td class=number>{escape(point)}</td><td class=number>{escape(ends)}</td>"
+        f"<td>{escape(kind)}</td></tr>"
+        for label, point, ends, kind in other_questions.lines(result)
+    )
+    if not rows:
+        return ""
+    head = "<tr><th></th><th class=number>Estimate</th><th class=number>Interval</th><th>Kind</th></tr>"
+    table = f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+    return f"<h3>{escape(other_questions.heading(result))}</h3>{table}"
+
+
+def _estimate(rung: Rung) -> str:
+    """To the digit that the interval has."""
+    low, high, width = rung.estimate_lower, rung.estimate_upper, rung.upper - rung.lower
+    if low is None:
+        return ""
+    if low == high:
+        return rounded(low, width)
+    return f"[{rounded(low, width)}, {'no limit' if high is None else rounded(high, width)}]"
 
 
 def _assumed(rung: Rung) -> str:

@@ -1,0 +1,232 @@
+"""Every estimand that a method declares: what it says itself, and for the rest joint draws of the law, or scores.
+
+Without covariates the law of what is seen is drawn from its posterior, and each estimand is computed at each draw: by
+the method's own formula for E Y(1) and E Y(0). With covariates the same means come from doubly robust scores, and are
+drawn from the normal law that they have in large samples. Nothing is read off another estimand's interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ivicl.data import IVData
+from ivicl.errors import InputError
+from ivicl.identification.estimands import Ends, Seen, by_name
+from ivicl.identification.law_posterior import CellMoments, draw_laws
+from ivicl.identification.laws import law_of
+from ivicl.methods.arm_effects import ArmEffects
+from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.design.factors import design_factors
+from ivicl.methods.estimand_bounds import EstimandBounds
+from ivicl.methods.estimands import AVERAGE, NEVER_NEGATIVE
+from ivicl.methods.joint_draws import MeanDraws
+from ivicl.methods.one_step_means import adjusted_means, ends_of
+
+N_DRAWS = 2000
+"""Draws of the law: the ends of a 95 % interval have a Monte Carlo error of a sixteenth of a standard error."""
+ONE_STEP = ("exchangeable", "exclusion", "no-interference", "bounded", "large-sample")
+"""What the adjusted means rest on."""
+RANDOMISED = ("exchangeable", "no-interference")
+"""What the intention-to-treat effect rests on."""
+
+Answers = dict[str, EstimandBounds]
+
+
+def answers(method: Method, found: MethodBounds, data: IVData, request: Request) -> Answers:
+    """What the method says of each estimand that it declares, by name."""
+    return answers_of_many(method, [found], [data], request)[0]
+
+
+def answers_of_many(
+    method: Method, found: Sequence[MethodBounds], data: Sequence[IVData], request: Request
+) -> list[Answers]:
+    """The same for many data sets: draws one by one, so that each has the answer it has alone; formulas together."""
+    own = [_own(method, one, each, request.alpha) for one, each in zip(found, data, strict=True)]
+    # Where lost outcomes may have been anything, only the method itself knows what that does to its ends.
+    missing = [
+        i for i, each in enumerate(data) if each.lost is None and any(name not in own[i] for name in method.estimands)
+    ]
+    plain, filled = [], dict[int, Answers]()
+    for i in missing:
+        adjusted = _from_scores(method, data[i], request) if method.adjusted(found[i], data[i]) else None
+        if adjusted is None:
+            plain.append(i)
+        else:
+            filled[i] = adjusted
+    filled |= dict(zip(plain, from_laws(method, [data[i] for i in plain], request), strict=True))
+    return [_together(method, found[i], own[i], filled.get(i, {})) for i in range(len(data))]
+
+
+def _own(method: Method, found: MethodBounds, data: IVData, alpha: float) -> Answers:
+    """What the method answered; an estimate without an interval is left to the draws where it has a formula."""
+    own = dict(found.estimands)
+    if found.draws is not None:
+        own |= _from_joint_draws(method, found.draws, data, alpha)
+    if found.estimand not in own and (method.interval != "estimate" or method.means is None or data.lost is not None):
+        adjusted, point = method.adjusted(found, data), found.estimates
+        own[found.estimand] = EstimandBounds(
+            found.lower,
+            found.upper,
+            point.lower if point else None,
+            point.upper if point else None,
+            method.assumptions,
+            method.interval,
+            found.covers,
+            adjusted,
+        )
+    return own
+
+
+def _together(method: Method, found: MethodBounds, own: Answers, filled: Answers) -> Answers:
+    """In the order of the method's list; the estimate of its own estimand is its own."""
+    known, point = filled | own, found.estimates
+    if found.estimand not in own and point is not None and found.estimand in known:
+        entry = known[found.estimand]
+        upper = None if entry.upper is None else max(entry.upper, point.upper)
+        known[found.estimand] = replace(
+            entry,
+            lower=min(entry.lower, point.lower),
+            upper=upper,
+            estimate_lower=point.lower,
+            estimate_upper=point.upper,
+        )
+    return {name: known[name] for name in dict.fromkeys((*method.estimands, *known)) if name in known}
+
+
+def _from_joint_draws(method: Method, draws: MeanDraws, data: IVData, alpha: float) -> Answers:
+    """From a method's own posterior draws. Estimates are means, and medians of ratios, which need not have a mean."""
+    low, span = data.outcome_range[0], _span(data)
+    found: Answers = {}
+    for name in draws.estimands:
+        if name == AVERAGE or name not in method.estimands or (name in NEVER_NEGATIVE and low != 0):
+            continue
+        factor, shift = (1.0, 0.0) if name == "RR" else (span, low if name in ("EY1", "EY0") else 0.0)
+        lower, upper = draws.of(name)
+        middle = np.median if name in ("RR", "LATE") else np.mean
+        first, second = (np.r_[middle(end), end][:, None] * factor + shift for end in (lower, upper))
+        assumes = (*RANDOMISED, "prior") if name == "ITT" else method.assumptions
+        if name == "LATE":
+            assumes = (*assumes, "no-defiers")
+        entry = EstimandBounds.from_draws(first, first if lower is upper else second, alpha, assumes)[0]
+        if entry is not None:
+            found[name] = entry
+    return found
+
+
+def from_laws(method: Method, data: Sequence[IVData], request: Request) -> list[Answers]:
+    """Without covariates: the method's formula at the sample's law, and at draws of it."""
+    if not data:
+        return []
+    cells = [_cells(each) for each in data]
+    drawn = [draw_laws(each, N_DRAWS, np.random.default_rng(request.random_state)) for each in cells]
+    joined = CellMoments.stack(cells)
+    laws = np.concatenate([law_of(joined.soft_counts)[None], np.stack(drawn, axis=1)])
+    share = joined.share_z1
+    low, high = np.array([each.outcome_range for each in data]).T
+    found: dict[str, Ends] = {}
+    at = method.mean_ends(laws, share)
+    if at is not None:
+        ends, possible = at
+        found = by_name(ends, Seen.of(possible, share), low, high)
+    itt = (high - low) * (laws[..., 1, :, 1].sum(axis=-1) - laws[..., 0, :, 1].sum(axis=-1))
+    assumes = dict.fromkeys(found, method.assumptions) | {"ITT": RANDOMISED}
+    answered = _intervals(method, found | {"ITT": (itt, itt)}, request.alpha, assumes)
+    if "LATE" in method.estimands:
+        for answer, moments, each in zip(answered, cells, data, strict=True):
+            answer["LATE"] = ArmEffects.of_moments(moments).late(request.alpha, _span(each))
+    return answered
+
+
+def _cells(data: IVData) -> CellMoments:
+    """Of the population that the people stand for, counting as many of them as the design makes them worth."""
+    people = data.population()
+    cells = CellMoments.of(people.z, people.t, people.y01, people.w, people.binary)
+    if data.design is None:
+        return cells
+    worth = float(min(1.0, design_factors(data, yes_no=False).factor.min()))
+    return replace(cells, people=worth * cells.people, total=worth * cells.total, squares=worth * cells.squares)
+
+
+def _from_scores(method: Method, data: IVData, request: Request) -> Answers | None:
+    """With covariates; None where there is nothing to adjust for."""
+    means = adjusted_means(data)
+    if means is None:
+        return None
+    effects = means.effects()
+    found = {"ITT": effects.itt(request.alpha, _span(data)), "LATE": effects.late(request.alpha, _span(data))}
+    if method.means is not None:
+        drawn = means.draws(N_DRAWS, np.random.default_rng(request.random_state))[:, None]
+        low, high = (np.array([end]) for end in data.outcome_range)
+        named = by_name(*ends_of(drawn), low, high)
+        found |= {
+            name: replace(entry, interval="confidence", adjusted=True)
+            for name, entry in _intervals(method, named, request.alpha, dict.fromkeys(named, ONE_STEP))[0].items()
+        }
+    return {name: entry for name, entry in found.items() if name in method.estimands}
+
+
+def _intervals(
+    method: Method, named: Mapping[str, Ends], alpha: float, assumes: Mapping[str, tuple[str, ...]]
+) -> list[Answers]:
+    """By data set, from arrays (1 + draws, data sets) with the estimate first; averages over nobody are left out."""
+    wanted = {name: ends for name, ends in named.items() if name in method.estimands}
+    answered: list[Answers] = [{} for _ in range(next(iter(named.values()))[0].shape[1])]
+    for name, ends in wanted.items():
+        for answer, entry in zip(answered, EstimandBounds.from_draws(*ends, alpha, assumes[name]), strict=True):
+            if entry is not None:
+                answer[name] = entry
+    return answered
+
+
+def _span(data: IVData) -> float:
+    return data.outcome_range[1] - data.outcome_range[0]
+
+
+def headlined(
+    method: Method, found: MethodBounds, given: Mapping[str, EstimandBounds], data: IVData, asked: str | None
+) -> tuple[Method, MethodBounds]:
+    """The answer to what was asked for, in the place of the method's usual one.
+
+    Raises:
+        InputError: these data have no such average.
+    """
+    if asked is None or asked == found.estimand:
+        return method, found
+    entry = given.get(asked)
+    if entry is None:
+        raise InputError(why_not(asked, data))
+    low, high = entry.estimate_lower, entry.estimate_upper
+    estimates = None if low is None or high is None else Estimates(low, high)
+    answered = MethodBounds(
+        entry.lower,
+        math.inf if entry.upper is None else entry.upper,
+        covers=entry.covers,
+        estimand=asked,
+        estimates=estimates,
+        model=found.model,
+        adjusted=entry.adjusted,
+        warnings=tuple(warning for warning in found.warnings if warning != NO_SAMPLING_ERROR),
+        details=found.details,
+    )
+    return replace(method, interval=entry.interval, assumptions=entry.assumes), answered
+
+
+def why_not(asked: str, data: IVData) -> str:
+    """Why these data have no answer about an estimand that the method knows."""
+    low, high = data.outcome_range
+    if asked in NEVER_NEGATIVE and low < 0:
+        return (
+            f"the {asked} is a ratio and needs an outcome that is never negative, but the outcome's range is {low:g} "
+            f"to {high:g}; set outcome_range (--range) if it cannot be negative, or ask for the ATE."
+        )
+    if data.lost is not None:
+        return (
+            f"the {asked} is not bounded where lost outcomes may have been anything; take missing_outcome='drop', or "
+            "ask for the ATE."
+        )
+    whom = "untreated" if asked == "ATU" else "treated"
+    return f"the {asked} is an average over the {whom}, of whom there are none; ask for the ATE."

@@ -1,0 +1,70 @@
+"""`EstimandBounds`: what a result says of one estimand, whoever computed it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ivicl._shared.records import Record
+from ivicl.posterior import IdentifiedSet
+
+IntervalKind = Literal["credible", "confidence", "estimate"]
+Covers = Literal["set", "effect"]
+
+
+@dataclass(frozen=True)
+class EstimandBounds(Record):
+    """What a result says of one estimand, in outcome units. An end that nothing limits is None (null in JSON)."""
+
+    lower: float
+    """Of the interval at the result's level."""
+    upper: float | None
+    """None where nothing limits it: a ratio whose denominator may be zero."""
+    estimate_lower: float | None
+    """Without allowance for sampling error; equal to estimate_upper where the estimand is a number."""
+    estimate_upper: float | None
+    assumes: tuple[str, ...]
+    """As in `BoundsResult.assumptions`."""
+    interval: IntervalKind = "credible"
+    """How lower and upper are meant."""
+    covers: Covers = "set"
+    """What they are meant to hold: the whole identified "set", or the "effect"."""
+    adjusted: bool = False
+    """The covariates were used."""
+
+    @classmethod
+    def from_posterior(
+        cls, ends: IdentifiedSet, alpha: float, assumes: tuple[str, ...], adjusted: bool = False
+    ) -> EstimandBounds:
+        """From the posteriors of both ends, as a network's heads give them."""
+        lower, upper = ends.interval(alpha)
+        return cls(lower, upper, ends.lower.mean, ends.upper.mean, assumes, adjusted=adjusted)
+
+    @classmethod
+    def from_draws(
+        cls, lower: np.ndarray, upper: np.ndarray, alpha: float, assumes: tuple[str, ...]
+    ) -> list[EstimandBounds | None]:
+        """From both ends as arrays (1 + draws, B) for B data sets: the estimate, and joint draws below it.
+
+        The interval holds every value between the ends with 1 - alpha. The estimate belongs to it: where a prior or a
+        repair has pulled the draws away from the estimate, the interval reaches out to it. None where the estimate is
+        not a number.
+        """
+        one = lower is upper
+        lows = np.quantile(lower[1:], alpha / 2, axis=0, method="inverted_cdf")
+        highs = np.quantile(upper[1:], 1 - alpha / 2, axis=0, method="inverted_cdf")
+        ends = np.minimum.reduce([lows, highs, lower[0]]), np.maximum.reduce([lows, highs, upper[0]])
+        columns = (end.tolist() for end in (*ends, lower[0], upper[0]))
+        return [
+            None
+            if math.isnan(first)
+            else cls(low, _or_none(high), first, _or_none(second), assumes, covers="effect" if one else "set")
+            for low, high, first, second in zip(*columns, strict=True)
+        ]
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None

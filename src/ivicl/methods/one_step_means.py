@@ -1,0 +1,135 @@
+"""Means by arm standardised over the covariates, by doubly robust scores: the adjusted ITT and LATE, and what follows.
+
+For each arm z and each V of T, Y T and Y (1-T) the score of a person is mu_z(x) + 1{Z=z}/e_z(x) (V - mu_z(x)), where
+mu_z(x) = E[V | z, x] and e_z(x) = P(Z=z | x) are learnt without the person. Its mean is right in large samples if
+either of the two is, and efficient if both are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl._shared.ridge import logistic_without_own, ridge_without_own
+from ivicl._shared.scaling import standardise
+from ivicl.data import IVData
+from ivicl.identification.amounts import MeanEnds
+from ivicl.identification.estimands import Seen
+from ivicl.methods.arm_effects import ArmEffects
+from ivicl.methods.design.variance import mean_variance
+
+LEAST_PEOPLE = 20
+"""In each arm; with fewer there is nothing to learn from covariates."""
+MOST_COLUMNS = 100
+"""Beyond these the columns least associated with instrument, treatment and outcome are left out."""
+CLIP = 0.01
+"""P(Z | x) is kept this far from 0 and 1."""
+
+TREATED, OUTCOME_TREATED, OUTCOME_UNTREATED = range(3)
+"""Columns of each block of scores: T, Y T, Y (1-T)."""
+
+
+@dataclass(frozen=True)
+class AdjustedMeans:
+    """Nine means with their covariance: of T, Y T and Y (1-T), standardised to Z=0, to Z=1, and as they are.
+
+    Y is scaled to [0, 1].
+    """
+
+    means: np.ndarray
+    """(9,), blocks of three."""
+    covariance: np.ndarray
+    """(9, 9)."""
+
+    def effects(self) -> ArmEffects:
+        """The differences between the arms."""
+        to_effects = np.zeros((2, 9))
+        to_effects[0, [1, 2, 4, 5]] = -1, -1, 1, 1
+        to_effects[1, [0, 3]] = -1, 1
+        outcome, treatment = to_effects @ self.means
+        spread = to_effects @ self.covariance @ to_effects.T
+        return ArmEffects(
+            float(outcome), float(treatment), float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1]), True
+        )
+
+    def draws(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        """(n_draws + 1, 9) the estimate first, then draws from the normal law that it has in large samples."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return np.vstack([self.means, self.means + rng.standard_normal((n_draws, 9)) @ root.T])
+
+
+def adjusted_means(data: IVData) -> AdjustedMeans | None:
+    """The nine means; None where there are no covariates to adjust for, or too few people to learn from them."""
+    arms = [data.w[data.z == z].sum() for z in (0, 1)]
+    if not data.covariates or min(arms) < LEAST_PEOPLE:
+        return None
+    x = _columns(data)
+    if not x.shape[1]:
+        return None
+    y = data.y01
+    seen = np.column_stack([data.t, y * data.t, y * (1 - data.t)])
+    e = np.clip(logistic_without_own(x, data.z, data.w), CLIP, 1 - CLIP)
+    blocks = []
+    for z, probability in ((0.0, 1 - e), (1.0, e)):
+        here = data.z == z
+        expected = np.clip(ridge_without_own(x, seen, data.w, here), 0.0, 1.0)
+        weight = np.where(here, 1.0 / probability, 0.0)
+        weight *= data.mass.sum() / (data.mass @ weight)
+        blocks.append(expected + weight[:, None] * (seen - expected))
+    scores = np.column_stack([*blocks, seen])
+    return AdjustedMeans(data.mass @ scores / data.mass.sum(), score_covariance(scores, data))
+
+
+def score_covariance(scores: np.ndarray, data: IVData) -> np.ndarray:
+    """The covariance of the scores' means: the one place that knows how people were sampled and assigned."""
+    if data.design is not None:
+        return mean_variance(scores, data).covariance
+    away = scores - data.w @ scores / data.n
+    covariance: np.ndarray = (away * data.w[:, None]).T @ away / (data.n * max(data.n - 1.0, 1.0))
+    return covariance
+
+
+def ends_of(means: np.ndarray) -> tuple[MeanEnds, Seen]:
+    """Ends of E Y(1) and E Y(0) at nine means (..., 9): everybody but who does not take it at its best arm shows it.
+
+    Valid whether or not there are defiers; sharp where the law needs none.
+    """
+    blocks = means.reshape(*means.shape[:-1], 3, 3)
+    rises = blocks[..., 1, TREATED] >= blocks[..., 0, TREATED]
+    more = np.where(rises[..., None], blocks[..., 1, :], blocks[..., 0, :])
+    fewer = np.where(rises[..., None], blocks[..., 0, :], blocks[..., 1, :])
+    low_1, low_0 = more[..., OUTCOME_TREATED], fewer[..., OUTCOME_UNTREATED]
+    ends = MeanEnds(
+        low_1,
+        low_1 + np.clip(1 - more[..., TREATED], 0, 1),
+        low_0,
+        low_0 + np.clip(fewer[..., TREATED], 0, 1),
+    )
+    treated = blocks[..., 2, TREATED]
+    few = 1e-6  # a draw may not take the last one away: where nobody was treated, no draw says otherwise
+    treated = np.where((treated == 0) | (treated == 1), treated, np.clip(treated, few, 1 - few))
+    return ends, Seen(
+        treated,
+        np.clip(blocks[..., 2, OUTCOME_TREATED], 0, treated),
+        np.clip(blocks[..., 2, OUTCOME_UNTREATED], 0, 1 - treated),
+    )
+
+
+def _columns(data: IVData) -> np.ndarray:
+    """Standardised columns, and the squares of those with more than two values; constant ones are left out."""
+    x = _varying(standardise(data.x, data.w))
+    if x.shape[1] > MOST_COLUMNS:
+        roles = standardise(np.column_stack([data.z, data.t, data.y01]), data.w)
+        association = np.abs((x * data.w[:, None]).T @ roles).max(axis=1)
+        x = x[:, np.sort(np.argsort(-association, kind="stable")[:MOST_COLUMNS])]
+    share = data.w / data.n
+    squares = x**2
+    # Of standardised columns those with two values, and no others, have this moment at zero.
+    squares = squares[:, share @ squares**2 - (share @ (squares * x)) ** 2 - 1 > 1e-6]
+    return np.column_stack([x, standardise(squares[:, : MOST_COLUMNS - x.shape[1]], data.w)])
+
+
+def _varying(x: np.ndarray) -> np.ndarray:
+    return x[:, (x != 0).any(axis=0)]
