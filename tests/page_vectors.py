@@ -130,6 +130,12 @@ def files(rng: np.random.Generator) -> dict[str, dict[str, Any]]:
         ),
         "roles": basic,
     }
+    plain = people(rng, 400)
+    skewed = np.round(np.exp(2 * np.array(plain["score"])), 2).tolist()
+    found["an amount with a heavy tail"] = {
+        "text": written({"z": plain["z"], "t": plain["t"], "y": skewed, "age": plain["age"]}),
+        "roles": basic | {"covariates": ["age"]},
+    }
     plain = people(rng, 260)
     found["an amount in a range that is given"] = {
         "text": written({"z": plain["z"], "t": plain["t"], "y": np.round(plain["score"], 2), "age": plain["age"]}),

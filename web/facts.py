@@ -31,37 +31,32 @@ from ivicl.version import __version__
 ESTIMAND_WORDS = ("title", "short", "meaning", "question", "among", "units")
 
 
-def empty(node: dict[str, Any]) -> dict[str, Any]:
-    """Nothing, as the schema of a saved result spells it, for each field of it that may be empty.
+def empty(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Nothing, as the schema of a saved result spells it, for each field of it that may be empty, object by object.
 
     What the package computes and the page does not is then said to be empty, and the file stays one that loads.
     """
     found: dict[str, Any] = {}
-    for name in node["required"]:
+    for name in node.get("required", []):
         field = node["properties"][name]
-        kinds = {field.get("type") if isinstance(field.get("type"), str) else None, *_types(field)}
-        for kind, nothing in (("null", None), ("array", []), ("object", {})):
-            if kind in kinds and not field.get("minItems"):
-                found[name] = nothing
-                break
+        field = schema["$defs"][field["$ref"].rsplit("/", 1)[-1]] if "$ref" in field else field
+        kinds = field["type"] if isinstance(field.get("type"), list) else [field.get("type")]
+        kinds = [*kinds, *(each.get("type") for each in field.get("oneOf", []))]
+        if "null" in kinds:
+            found[name] = None
+        elif "array" in kinds and not field.get("minItems"):
+            found[name] = []
+        elif "object" in kinds:
+            found[name] = empty(field, schema)
     return found
 
 
-def _types(field: dict[str, Any]) -> list[str]:
-    listed = field["type"] if isinstance(field.get("type"), list) else []
-    return [*listed, *(each["type"] for each in field.get("oneOf", []) if isinstance(each.get("type"), str))]
-
-
 def facts() -> dict[str, Any]:
-    model, request = Model.shipped(), Request()
+    model, request, schema = Model.shipped(), Request(), saved.schema()
     return {
         "version": __version__,
         "stamp": saved.stamped({}),
-        "empty": {
-            "result": empty(saved.schema()),
-            "diagnostics": empty(saved.schema()["$defs"]["diagnostics"]),
-            "rung": empty(saved.schema()["$defs"]["rung"]),
-        },
+        "empty": {"result": empty(schema, schema), "rung": empty(schema["$defs"]["rung"], schema)},
         "model": {"name": model.name, "sha256": model.sha256, "schema": model.metadata["schema"]},
         "limits": {
             "max_features": model.metadata["network"]["max_features"],
@@ -73,6 +68,8 @@ def facts() -> dict[str, Any]:
             "trained_covariates": findings.TRAINED_COVARIATES,
             "weak_f": findings.WEAK_F,
             "violated_p": findings.VIOLATED_P,
+            "heavy_top": findings.HEAVY_TOP,
+            "top_worth_saying": findings.TOP_WORTH_SAYING,
             "uneven_p": losses.UNEVEN_P,
             "large_move": losses.LARGE_MOVE,
             "small_move": losses.SMALL_MOVE,

@@ -2,7 +2,7 @@
 import { weightedQuantile } from "./columns";
 import { people as peopleOf, type Data } from "./data";
 import { LIMITS } from "./facts";
-import { lossesOf, lossFinding, type Losses } from "./losses";
+import { lossesOf, lossFinding, madeByTheTop, type Losses } from "./losses";
 import { chiSquaredTail, eigen, expit, solve } from "./special";
 import { capitalised, commas, g, percent } from "./text";
 import { arms, checkCounts, countCells, type Inequality } from "./theory";
@@ -35,7 +35,7 @@ export interface Diagnostics {
   positivity: { range: [number, number]; central_98_percent: [number, number]; share_z1: number } | null;
   balance: { standardised_differences: Record<string, number>; largest: number; largest_column: string; p_value: number } | null;
   sample: { n: number; n_rows: number; n_dropped: number; d: number };
-  outcome: { range: [number, number]; observed: [number, number]; central_98_percent: [number, number]; mean: number };
+  outcome: { range: [number, number]; observed: [number, number]; central_98_percent: [number, number]; mean: number; top_percent_of_width: number | null };
   findings: Finding[];
   grade: Grade;
   losses: Losses | null;
@@ -150,6 +150,7 @@ function outcomeOf(data: Data): Diagnostics["outcome"] {
     observed: [data.y.reduce((a, b) => Math.min(a, b), Infinity), data.y.reduce((a, b) => Math.max(a, b), -Infinity)],
     central_98_percent: [low, high],
     mean: data.w.reduce((sum, w, i) => sum + w * data.y[i]!, 0) / total,
+    top_percent_of_width: data.binary ? null : madeByTheTop(data, high),
   };
 }
 
@@ -416,9 +417,13 @@ function outcomeFinding(found: Diagnostics["outcome"], binary: boolean): Finding
   }
   const [centralLow, centralHigh] = found.central_98_percent;
   const what = `98 % of the outcomes lie between ${g(centralLow)} and ${g(centralHigh)}, the possible range is ${g(low)} to ${g(high)}`;
-  if ((centralHigh - centralLow) / (high - low) < 0.5) {
-    const remedy = "If less is possible, give outcome_range, or bound the effect on a capped outcome.";
-    return finding("outcome", "look", `${what}: bounds grow with the range, so that a few extreme values make most of the width.`, remedy);
+  const top = found.top_percent_of_width ?? 0;
+  if ((centralHigh - centralLow) / (high - low) < 0.5 || top > LIMITS.heavy_top) {
+    const share = top >= LIMITS.top_worth_saying ? `; ${(100 * top).toFixed(0)} % of it comes from the top per cent.` : ".";
+    const remedy =
+      `If less is possible, give outcome_range=(${g(low)}, ...) (--range ${g(low)},HIGH); or bound the effect on ` +
+      `the outcome cut off at its 99 % quantile, ${g(centralHigh)}: cap='99%' (--cap 99%).`;
+    return finding("outcome", "look", `${what}: bounds grow with the range, so that a few extreme values make much of the width${share}`, remedy);
   }
   return finding("outcome", "ok", `${what}.`);
 }

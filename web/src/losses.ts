@@ -20,18 +20,11 @@ export interface Losses {
 export function lossesOf(data: Data): Losses | null {
   const { lost } = data;
   if (!lost.some((count) => count > 0)) return null;
-  const { people, means, shares } = arms(data);
-  const [low, high] = data.range;
-  const span = high - low;
-  const size = (cell: number) => people[cell & 2]! + people[(cell & 2) + 1]!;
+  const { people } = arms(data);
+  const span = data.range[1] - data.range[0];
   const everybody = people.map((count, cell) => count + lost[cell]!);
-  // Each person counts as 1 by the share of the range that their outcome is.
-  const soft = people.flatMap((count, cell) => {
-    const ones = Math.min(Math.max((means[cell]! - low * shares[cell]!) / span, 0), shares[cell]!) * size(cell);
-    return [count - ones, ones];
-  });
-  const cells = people.flatMap((_, cell) => [soft[2 * cell]!, soft[2 * cell + 1]!, lost[cell]!]);
-  const free = freeEnds(nearestCells(cells));
+  const soft = softTable(data);
+  const free = freeEnds(nearestCells(withLost(soft, lost)));
   const dropped = sharpEnds(nearestLaw(soft));
   const share = (z: number) => (lost[2 * z]! + lost[2 * z + 1]!) / (everybody[2 * z]! + everybody[2 * z + 1]!);
   const byArm = (counts: number[]): [number, number] => [counts[0]! + counts[1]!, counts[2]! + counts[3]!];
@@ -46,6 +39,33 @@ export function lossesOf(data: Data): Losses | null {
     lower_move: Math.max(span * (dropped[0] - free[0]), 0),
     upper_move: Math.max(span * (free[1] - dropped[1]), 0),
   };
+}
+
+/** People [z][t][y] of the soft law: each counts as 1 by the share of the range that their outcome is. */
+function softTable(data: Data): number[] {
+  const { people, means, shares } = arms(data);
+  const [low, high] = data.range;
+  return people.flatMap((count, cell) => {
+    const size = people[cell & 2]! + people[(cell & 2) + 1]!;
+    const ones = Math.min(Math.max((means[cell]! - low * shares[cell]!) / (high - low), 0), shares[cell]!) * size;
+    return [count - ones, ones];
+  });
+}
+
+function withLost(soft: number[], lost: number[]): number[] {
+  return lost.flatMap((count, cell) => [soft[2 * cell]!, soft[2 * cell + 1]!, count]);
+}
+
+/** Which share of the width of the bounds by means goes if outcomes are cut off at this quantile. */
+export function madeByTheTop(data: Data, quantile: number): number {
+  const [low, top] = data.range;
+  if (!(low < quantile && quantile < top)) return 0;
+  const [cut, whole] = [quantile, top].map((limit) => {
+    const table = softTable({ ...data, y: data.y.map((y) => Math.min(y, limit)), range: [low, limit] });
+    const [lower, upper] = freeEnds(nearestCells(withLost(table, [0, 0, 0, 0])));
+    return (limit - low) * (upper - lower);
+  }) as [number, number];
+  return whole > 0 ? Math.max(0, 1 - cut / whole) : 0;
 }
 
 /** Of the test that within each pair the two shares lost / people are equal: chi-squared, one degree a pair. */

@@ -153,9 +153,16 @@ export function toJson(result: Result): string {
     value instanceof Float64Array ? [...value] : typeof value === "number" && !Number.isFinite(value) ? null : value;
   // What the package computes and this page does not is empty.
   const { empty, stamp } = FACTS;
-  const diagnostics = { ...empty.diagnostics, ...result.diagnostics };
   const ladder = result.ladder.map((rung) => ({ ...empty.rung, ...rung }));
-  return JSON.stringify({ ...stamp, ...empty.result, ...result, diagnostics, ladder }, arrays) + "\n";
+  return JSON.stringify({ ...stamp, ...completed(empty.result, result), ladder }, arrays) + "\n";
+}
+
+/** The value, with what it lacks of the empty one, object by object. */
+function completed(nothing: unknown, value: unknown): object {
+  const isObject = (each: unknown): each is Record<string, unknown> => Object.getPrototypeOf(each ?? 0) === Object.prototype;
+  if (!isObject(nothing) || !isObject(value)) return value as object;
+  const both = Object.entries(value).map(([key, own]) => [key, isObject(nothing[key]) ? completed(nothing[key], own) : own]);
+  return { ...nothing, ...Object.fromEntries(both) };
 }
 
 interface Question {
