@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -11,6 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+ALL_ENGINES = bool(os.environ.get("IVICL_ALL_ENGINES"))
+"""Set by .ci/run, which installs them: then none may be skipped."""
 ROLES: dict[str, Any] = {
     "outcome": "well",
     "treatment": "taken",
@@ -55,13 +59,18 @@ def _duckdb(frame: pl.DataFrame) -> Any:
     return connection.sql("select * from given")
 
 
+def _needed(module: str, reason: str) -> Any:
+    """A module, or a skip with the reason; where all engines are to be there (.ci/run), an error."""
+    return importlib.import_module(module) if ALL_ENGINES else pytest.importorskip(module, reason=reason)
+
+
 def _ibis(frame: pl.DataFrame) -> Any:
-    ibis = pytest.importorskip("ibis", reason="ibis is not installed (pip install 'ibis-framework[duckdb]')")
+    ibis = _needed("ibis", "ibis is not installed (pip install 'ibis-framework[duckdb]')")
     return ibis.memtable(frame)
 
 
 def _dask(frame: pl.DataFrame) -> Any:
-    dask = pytest.importorskip("dask.dataframe", reason="dask is not installed (pip install 'ivicl[dask]')")
+    dask = _needed("dask.dataframe", "dask is not installed (pip install 'ivicl[dask]')")
     return dask.from_pandas(frame.to_pandas(), npartitions=3)
 
 
@@ -80,10 +89,12 @@ ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
 
 def spark_session() -> Any:
     """Spark on this machine, or a skip that says what is missing."""
-    pytest.importorskip("pyspark", reason="pyspark is not installed (pip install 'ivicl[spark]')")
+    _needed("pyspark", "pyspark is not installed (pip install 'ivicl[spark]')")
     try:
         return _started()
     except Exception as error:
+        if ALL_ENGINES:
+            raise
         pytest.skip(f"Spark does not start here (it needs Java 17): {type(error).__name__}")
 
 
@@ -92,6 +103,7 @@ def _started() -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("ivicl tests")
     for name, value in {
         "spark.ui.enabled": "false",

@@ -51,22 +51,31 @@ def read_compressed(
     weights: str | None,
     seed: int,
     retype: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    most: int | None = None,
 ) -> ReadTable:
     """The columns of `roles`, merged in the frame's engine; `weights` are added up where rows are merged.
 
-    `retype` gives the merged rows the types that they have not had so far.
+    `retype` gives the merged rows the types that they have not had so far; `most` different rows are taken out.
     """
     names = [name for name in roles.values() if name != weights]
     plain = _weighed(frame, names, weights)
-    keys = [f"k{i}" for i in range(len(names))]
-    merged, total = _ask(lambda: _merge(plain, keys, weights, seed))
+    merged, total = _ask(lambda: _merge(plain, len(names), weights, seed, most or MOST_ENTRIES))
     if not len(merged):
         return ReadTable({name: column_from_array(name, np.zeros(0)) for name in roles.values()}, np.zeros(0))
-    if retype is not None:
-        merged = retype(merged)
-    columns = {name: column_from_array(name, _series(merged[key])) for key, name in zip(keys, names, strict=True)}
     if weights is not None:
-        _weight_facts(merged).check(weights)
+        weight_facts(merged).check(weights)
+    return entries(merged if retype is None else retype(merged), names, weights, total)
+
+
+def grouped(frame: nw.LazyFrame[Any], names: list[str], weights: str | None) -> nw.LazyFrame[Any]:
+    """The plan that merges: a row for each combination of `names` (now k0, k1, ...), with its rows and people."""
+    return _grouped(_weighed(frame, names, weights), len(names), weights)
+
+
+def entries(merged: pl.DataFrame, names: list[str], weights: str | None, total: int | None = None) -> ReadTable:
+    """Merged rows as the columns of a table."""
+    columns = {name: column_from_array(name, _series(merged[f"k{i}"])) for i, name in enumerate(names)}
+    if weights is not None:
         people = merged["people"].to_numpy().astype(np.float64)
         columns[weights] = Column(weights, people, np.zeros(len(people), bool), "number")
     return ReadTable(columns, merged["rows"].to_numpy().astype(np.float64), total)
@@ -81,7 +90,7 @@ def _weighed(frame: nw.LazyFrame[Any], names: list[str], weights: str | None) ->
         return frame.select(*chosen)
     kind = frame.collect_schema()[weights]
     if not (kind.is_numeric() or kind == nw.Boolean):
-        seen = _ask(lambda: _collected(frame.select(nw.col(weights)).head(1000)))[weights].drop_nulls().unique().sort()
+        seen = _ask(lambda: collected(frame.select(nw.col(weights)).head(1000)))[weights].drop_nulls().unique().sort()
         raise refusal("weights_text", column=weights, values=show_values([str(value) for value in seen], 2))
     weight = nw.col(weights).cast(nw.Float64)
     held = frame.select(*chosen, weight.alias("w"))
@@ -92,9 +101,10 @@ def _weighed(frame: nw.LazyFrame[Any], names: list[str], weights: str | None) ->
     return held.with_columns(broken=broken, weightless=nw.col("w") == 0)
 
 
-def _grouped(plain: nw.LazyFrame[Any], keys: list[str], weights: str | None) -> nw.LazyFrame[Any]:
+def _grouped(plain: nw.LazyFrame[Any], names: int, weights: str | None) -> nw.LazyFrame[Any]:
     import narwhals as nw
 
+    keys = [f"k{i}" for i in range(names)]
     if weights is None:
         return plain.group_by(keys).agg(nw.len().alias("rows"))
     # Rows of weight zero stay apart: they are counted as dropped, and must not be lost in a group that is kept.
@@ -107,7 +117,8 @@ def _grouped(plain: nw.LazyFrame[Any], keys: list[str], weights: str | None) -> 
     )
 
 
-def _weight_facts(merged: pl.DataFrame) -> WeightFacts:
+def weight_facts(merged: pl.DataFrame) -> WeightFacts:
+    """What the engine found out about the weights of merged rows."""
     broken = [value for value in merged["broken"].to_list() if value]
     return WeightFacts(
         missing=int(merged["gone"].sum()),
@@ -118,34 +129,35 @@ def _weight_facts(merged: pl.DataFrame) -> WeightFacts:
 
 
 def _merge(
-    plain: nw.LazyFrame[Any], keys: list[str], weights: str | None, seed: int
+    plain: nw.LazyFrame[Any], names: int, weights: str | None, seed: int, most: int
 ) -> tuple[pl.DataFrame, int | None]:
     """All different rows if they can be taken out; else those of a sample, and how many rows there were in all.
 
     The first rows are looked at alone: if these differ too much, so do all, and a GROUP BY over the whole table would
     only fill the engine's memory to say so.
     """
-    if _rows(plain.head(2 * MOST_ENTRIES).select(*keys).unique()) <= MOST_ENTRIES:
-        merged = _collected(_grouped(plain, keys, weights).head(MOST_ENTRIES + 1))
-        if len(merged) <= MOST_ENTRIES:
+    keys = [f"k{i}" for i in range(names)]
+    if _rows(plain.head(2 * most).select(*keys).unique()) <= most:
+        merged = collected(_grouped(plain, names, weights).head(most + 1))
+        if len(merged) <= most:
             return merged, None
     total = _rows(plain)
     if weights is not None:
         raise InputError(
-            f"the table has {total:,} rows with weights and more than {MOST_ENTRIES:,} of them differ, so that they "
+            f"the table has {total:,} rows with weights and more than {most:,} of them differ, so that they "
             "can be neither merged nor sampled (a sample must be of people): round or leave out covariates that are "
             "nearly all different."
         )
-    return _collected(_grouped(sampled(plain, MOST_ENTRIES / total, seed), keys, weights)), total
+    return collected(_grouped(sampled(plain, most / total, seed), names, weights)), total
 
 
 def _rows(frame: nw.LazyFrame[Any]) -> int:
     import narwhals as nw
 
-    return int(_collected(frame.select(nw.len().alias("rows")))["rows"][0])
+    return int(collected(frame.select(nw.len().alias("rows")))["rows"][0])
 
 
-def _collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
+def collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
     """A small answer in memory, sorted, so that it does not matter which engine or worker was first."""
     import narwhals as nw
 

@@ -14,22 +14,24 @@ from ivicl.data.scanning import TextScan
 from ivicl.errors import InputError
 
 
-def read_frame(df: Any, roles: Mapping[str, str], weights: str | None = None, seed: int = 0) -> ReadTable:
+def read_frame(
+    df: Any, roles: Mapping[str, str], weights: str | None = None, seed: int = 0, most: int | None = None
+) -> ReadTable:
     """The columns of `roles`. A frame that is lazy, or lies in an engine, is merged there.
 
     `weights` names the column whose entries are added up where rows are merged; `seed` is that of the sample that is
-    drawn where the different rows are too many.
+    drawn where the different rows are more than `most`.
     """
     import narwhals as nw
 
     retype = None
     if isinstance(df, TextScan):
-        _check_names(df.frame.collect_schema().names(), roles)
+        check_names(df.frame.collect_schema().names(), roles)
         df, retype = (df.frame if weights is None else df.with_numbers(weights)), df.typed
     frame = None if isinstance(df, Mapping) else _frame(df, roles)
     if isinstance(frame, nw.LazyFrame):
-        _check_names(frame.collect_schema().names(), roles)
-        return read_compressed(frame, roles, weights, seed, retype)
+        check_names(frame.collect_schema().names(), roles)
+        return read_compressed(frame, roles, weights, seed, retype, most)
     columns = _columns(df if frame is None else frame, roles)
     return ReadTable(columns, np.ones(len(next(iter(columns.values())))))
 
@@ -37,13 +39,13 @@ def read_frame(df: Any, roles: Mapping[str, str], weights: str | None = None, se
 def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     if isinstance(df, Mapping):
         names = [str(name) for name in df]
-        _check_names(names, roles)
+        check_names(names, roles)
         columns = {name: column_from_array(name, df[name]) for name in roles.values()}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
         return columns
-    _check_names(df.columns, roles)
+    check_names(df.columns, roles)
     return {name: column_from_array(name, df[name]) for name in roles.values()}
 
 
@@ -73,7 +75,8 @@ def _refuse_duplicate_names(names: Iterable[str], roles: Mapping[str, str]) -> N
         seen.add(name)
 
 
-def _check_names(names: list[str], roles: Mapping[str, str]) -> None:
+def check_names(names: list[str], roles: Mapping[str, str]) -> None:
+    """A column that is not there is named, with the nearest that is."""
     for role, name in roles.items():
         if name in names:
             continue

@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 STUDIES_PER_CHUNK = 256
 """Studies that are read, passed and written together."""
+MOST_OF_STUDIES = 10_000_000
+"""Different rows of all studies together that are taken out of an engine: under 2 GB."""
 
 
 class ManyStudies(Protocol):
@@ -73,40 +75,50 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
     A study in which nobody was treated, or with two distinct amounts of a continuous outcome, must mean what it means
     in the whole table.
     """
+    named = study_columns(by, roles)
+    read = read_frame(df, roles.columns | named, roles.weights, most=MOST_OF_STUDIES)
+    columns = dict(read.columns)
+    keys, rows = groups_of([columns.pop(name) for name in named.values()])
+    if not keys:
+        raise InputError("the table has no rows.")
+    settled = settle(columns, roles, read.rows)
+    return Studies(tuple(named.values()), keys, rows, replace(read, columns=columns), settled)
+
+
+def study_columns(by: str | Sequence[str], roles: Roles) -> dict[str, str]:
+    """Role -> column of those that tell the studies apart; an InputError for what cannot be."""
     by = (by,) if isinstance(by, str) else tuple(by)
     if not by:
         raise InputError("by must name the column that tells the studies apart.")
     for name in by:
         if name in COLUMNS:
             raise InputError(f"by names '{name}', which is a column of the result too: rename it in the table.")
-    study_columns = {f"study (by) {i + 1}": name for i, name in enumerate(by)}
-    roles.refuse_shared_columns(study_columns)
-    read = read_frame(df, roles.columns | study_columns, roles.weights)
-    columns = dict(read.columns)
-    keys, rows = _groups([columns.pop(name) for name in by])
-    if not keys:
-        raise InputError("the table has no rows.")
+    named = {f"study (by) {i + 1}": name for i, name in enumerate(by)}
+    roles.refuse_shared_columns(named)
+    return named
+
+
+def settle(columns: dict[str, Column], roles: Roles, rows: np.ndarray) -> Roles:
+    """The roles with codings and range from these columns; those of them that hold numbers as text become numbers.
+
+    `rows` says how many rows of the table each entry stands for.
+    """
     ones = dict(roles.ones or {})
     for name in (roles.outcome, roles.treatment, roles.instrument):
-        columns[name] = columns[name] if name in ones else numbers_from_text(columns[name])
+        if name in columns and name not in ones:
+            columns[name] = numbers_from_text(columns[name])
     for name in (roles.treatment, roles.instrument):
-        levels = columns[name].levels()
+        levels = columns[name].levels() if name in columns else []
         if len(levels) == 2:
             ones.setdefault(name, levels[1])
-    if roles.cap is None:
+    given = set(roles.ones or {})
+    if roles.outcome in columns and roles.cap is None:
         roles = replace(roles, outcome_range=_settle_outcome(columns, roles, ones))
-    else:
-        weights = read.rows if roles.weights is None else columns[roles.weights].values
+    elif roles.outcome in columns:
+        weights = rows if roles.weights is None else columns[roles.weights].values
         cut = capped(columns[roles.outcome], weights, roles.outcome_range, roles.cap)
         roles = replace(roles, outcome_range=cut.range, cap=cut.cap)
-    settled = tuple(sorted(set(ones) - set(roles.ones or {})))
-    return Studies(
-        by,
-        keys,
-        rows,
-        replace(read, columns=columns),
-        replace(roles, ones=ones, settled=settled),
-    )
+    return replace(roles, ones=ones, settled=tuple(sorted(set(ones) - given)))
 
 
 def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, Any]) -> tuple[float, float] | None:
@@ -126,7 +138,8 @@ def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, An
     return roles.outcome_range
 
 
-def _groups(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.ndarray]]:
+def groups_of(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.ndarray]]:
+    """The studies in order of first appearance, and the rows of each."""
     lists = []
     for column in columns:
         levels = {value: value for value in column.levels()}
@@ -169,7 +182,7 @@ def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]
     """The rows of the chosen studies, a chunk at a time."""
     request = estimator.request()
     method = resolve(estimator.method).granted(request.assume)
-    chosen = list(chosen)
+    chosen, keys = list(chosen), studies.keys
     for start in range(0, len(chosen), STUDIES_PER_CHUNK):
         part = chosen[start : start + STUDIES_PER_CHUNK]
         data: dict[int, IVData] = {}
@@ -182,7 +195,7 @@ def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]
         found |= dict(zip(data, method.bounds_of_many(list(data.values()), request), strict=True))
         known = _estimands(method, found, data, request)
         yield [
-            dict(zip(studies.by, studies.keys[study], strict=True))
+            dict(zip(studies.by, keys[study], strict=True))
             | _row(method, found[study], data.get(study), known.get(study), request)
             for study in part
         ]
@@ -217,4 +230,9 @@ def _row(
             reason = str(error)
         except Exception as error:
             reason = f"the diagnostics failed: {type(error).__name__}: {error}"
+    return error_row(method, request, reason)
+
+
+def error_row(method: Method, request: Request, reason: str) -> dict[str, Any]:
+    """The row of a study that has no answer."""
     return blank_row() | {"method": method.name, "alpha": request.alpha, "error": reason, "version": __version__}
