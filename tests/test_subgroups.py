@@ -85,7 +85,7 @@ def test_frame_and_words(fitted):
     frame = found.to_frame()
     assert frame.columns == [*OWN_COLUMNS, *COLUMNS] and frame["by"].to_list() == ["sex"] * 3
     assert repr(found) == "Subgroups(sex, 3 groups, n = 900)"
-    assert max(map(len, found.summary().splitlines())) <= 88 and "no allowance for sampling error" in found.note
+    assert max(map(len, found.summary().splitlines())) <= 110 and "no allowance for sampling error" in found.note
     assert found.to_markdown().count("\n| ") == 5 and found.to_latex().count(r" \\") == 5
     content = json.loads(found.to_json())
     assert [row["group"] for row in content["groups"]] == ["female", "male", "other"]
@@ -124,6 +124,25 @@ def test_simultaneous_intervals_are_those_of_sidaks_level():
     for narrow, wide in zip(each.results, together.results, strict=True):
         assert wide.lower < narrow.lower and narrow.upper < wide.upper
     assert "no more than 70 % is promised" in each.note and "all 3 hold together at 90 %" in together.note
+
+
+def test_given_all_the_data_is_close_to_the_groups_own_and_has_its_error():
+    """With a covariate that says nothing beside, a large group's own people decide; over studies, as its s.e. says."""
+    ends, errors, own = [], [], []
+    for seed in range(60):
+        table = trial(900, seed).drop("score", "dose")
+        found = IVBounds("balke-pearl").fit(table, covariates=["sex", "age"], **ROLES).by("sex").entries[0]
+        ends.append((found.given_all.lower, found.given_all.upper))
+        errors.append((found.given_all.se_lower, found.given_all.se_upper))
+        own.append((found.result.lower, found.result.upper))
+    assert np.std(ends, axis=0) == pytest.approx(np.mean(errors, axis=0), rel=0.3)
+    assert np.abs(np.mean(ends, axis=0) - np.mean(own, axis=0)).max() < 0.02
+    assert np.abs(np.array(ends) - own).max() < 0.08
+
+
+def test_another_estimand_has_no_ends_given_all():
+    found = IVBounds("late").fit(trial(), covariates=["sex"], **ROLES).by("sex")
+    assert found.to_frame()["given_all_lower"].to_list() == [None] * 3 and found.entries[0].given_all is None
 
 
 @pytest.mark.slow

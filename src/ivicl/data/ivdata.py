@@ -119,6 +119,11 @@ class IVData:
             design=None if self.design is None else self.design.take(rows),
         )
 
+    def without_covariates(self) -> IVData:
+        """The same people, the lost among them, as if nothing else were known of them."""
+        lost = None if self.lost is None else self.lost.without_covariates()
+        return replace(self, x=np.empty((len(self.w), 0)), covariates=(), lost=lost)
+
     def population(self) -> IVData:
         """The population that the people stand for, as if its people were the data: weights need not be whole."""
         if self.lost is None:

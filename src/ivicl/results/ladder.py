@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
 from ivicl.methods.answers import answers
@@ -160,7 +158,7 @@ def climb(
     All rungs but the method's own are closed formulas, or one pass over eight counts, and cheap. `estimands` are the
     method's own answers.
     """
-    bare = replace(data, x=np.empty((len(data.w), 0)), covariates=())
+    bare = data.without_covariates()
     own = [_rung(method, found, data, request, estimands.get(found.estimand))]
     if own[0].adjusted and method.rung_without_covariates:
         plain = method.bounds(bare, request)

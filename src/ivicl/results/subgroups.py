@@ -13,20 +13,24 @@ from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
 from ivicl.data.groups import Group, groups_by
 from ivicl.errors import InputError, IVICLError
+from ivicl.methods.estimands import AVERAGE
+from ivicl.methods.group_ends import GroupEnds, group_ends
 from ivicl.results import rows
 from ivicl.results.result import BoundsResult
 from ivicl.results.source import NO_DATA, Source
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
-from ivicl.results.wording import interval
+from ivicl.results.wording import interval, number
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
     from ivicl.results.sections import Section
 
-OWN_COLUMNS = ("by", "group")
-"""Before those of `rows.COLUMNS`: the covariate, and which people."""
-HEADINGS = ["Group", "People", "Interval", "Kind", "Design"]
+GIVEN_ALL = ("given_all_lower", "given_all_upper", "given_all_se_lower", "given_all_se_upper")
+OWN_COLUMNS = ("by", "group", *GIVEN_ALL)
+"""Before those of `rows.COLUMNS`: the covariate, which people, and the ends of their average effect given all the data,
+with standard errors."""
+HEADINGS = ["Group", "People", "Interval", "Kind", "Given all the data (s.e.)"]
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,14 @@ class SubgroupEntry(Record):
     """People."""
     result: BoundsResult | None = None
     error: str | None = None
+    given_all: GroupEnds | None = None
+    """Ends of the average effect by the law that all people teach; None where a group has one arm, or for another
+    estimand."""
 
     def row(self, column: str, method: str, alpha: float) -> dict[str, Any]:
-        own = {"by": column, "group": self.group}
+        ends = self.given_all
+        borrowed = (ends.lower, ends.upper, ends.se_lower, ends.se_upper) if ends else (None,) * 4
+        own = {"by": column, "group": self.group} | dict(zip(GIVEN_ALL, borrowed, strict=True))
         if self.result is not None:
             return own | self.result.row()
         failed = {"method": method, "alpha": alpha, "n": self.n, "error": self.error, "version": __version__}
@@ -50,7 +59,13 @@ class SubgroupEntry(Record):
         if self.result is None:
             return [self.group, f"{self.n:,}", "no answer", "", ""]
         ends = interval(self.result.lower, self.result.upper)
-        return [self.group, f"{self.n:,}", ends, self.result.level, self.result.grade]
+        return [self.group, f"{self.n:,}", ends, self.result.level, self._borrowed()]
+
+    def _borrowed(self) -> str:
+        ends = self.given_all
+        if ends is None:
+            return ""
+        return f"{interval(ends.lower, ends.upper)} ({number(ends.se_lower)}, {number(ends.se_upper)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,8 +117,10 @@ class Subgroups(Record):
         return [entry.row(self.column, self.everybody.method, level) for entry in self.entries]
 
     def to_frame(self) -> Any:
-        """One row a group as a polars frame: `by`, `group`, then the columns of every row of results."""
-        return rows.frame_of(self.rows(), OWN_COLUMNS)
+        """One row a group as a polars frame: OWN_COLUMNS, then the columns of every row of results."""
+        import polars as pl
+
+        return rows.frame_of(self.rows(), OWN_COLUMNS).with_columns(pl.col(GIVEN_ALL).cast(pl.Float64))
 
     def to_dict(self) -> dict[str, Any]:
         content: dict[str, Any] = json_safe({"by": self.column, "simultaneous": self.simultaneous, "alpha": self.alpha})
@@ -163,16 +180,28 @@ def subgroups(result: BoundsResult, column: str, quantiles: int | None, simultan
     groups = groups_by(everybody, column, quantiles)
     alpha = result.alpha
     each = 1 - (1 - alpha) ** (1 / len(groups)) if simultaneous else alpha
-    entries = tuple(_entry(source, everybody, group, each) for group in groups)
+    borrowed = _given_all(source.data, groups) if result.estimand == AVERAGE else [None] * len(groups)
+    entries = tuple(_entry(source, everybody, group, each, ends) for group, ends in zip(groups, borrowed, strict=True))
     if all(entry.result is None for entry in entries):
         raise InputError(f"no group of '{column}' can be fitted: {entries[0].group}: {entries[0].error}")
     return Subgroups(column, entries, result, simultaneous, alpha)
 
 
-def _entry(source: Source, everybody: IVData, group: Group, alpha: float) -> SubgroupEntry:
+def _given_all(data: IVData, groups: list[Group]) -> list[GroupEnds | None]:
+    """Of the groups with people in both arms; people whose outcome is missing have no part in it."""
+    rows = [group.rows[: len(data.w)] for group in groups]
+    both = [k for k, here in enumerate(rows) if len(np.unique(data.z[here])) == 2]
+    try:
+        found = dict(zip(both, group_ends(data, [rows[k] for k in both]), strict=True))
+    except InputError:  # a cluster that is an arm of its own
+        return [None] * len(groups)
+    return [found.get(k) for k in range(len(groups))]
+
+
+def _entry(source: Source, everybody: IVData, group: Group, alpha: float, ends: GroupEnds | None) -> SubgroupEntry:
     n = round(float(everybody.w[group.rows].sum()))
     try:
-        return SubgroupEntry(group.label, n, source.fit(_people(source.data, everybody, group), alpha))
+        return SubgroupEntry(group.label, n, source.fit(_people(source.data, everybody, group), alpha), given_all=ends)
     except IVICLError as error:
         return SubgroupEntry(group.label, n, error=str(error))
 
