@@ -57,6 +57,10 @@ def facts() -> dict[str, Any]:
         "version": __version__,
         "stamp": saved.stamped({}),
         "empty": {"result": empty(schema, schema), "rung": empty(schema["$defs"]["rung"], schema)},
+        "fields": {
+            "rung": list(schema["$defs"]["rung"]["properties"]),
+            "estimand": list(schema["properties"]["estimands"]["additionalProperties"]["properties"]),
+        },
         "model": {"name": model.name, "sha256": model.sha256, "schema": model.metadata["schema"]},
         "limits": {
             "max_features": model.metadata["network"]["max_features"],
@@ -93,6 +97,7 @@ def facts() -> dict[str, Any]:
                 "estimand": value.estimands[0],
                 "covers": value.covers[0],
                 "rung": value.rung,
+                "rung_without_covariates": getattr(value, "rung_without_covariates", False),
             }
             for name, value in shipped().items()
             if value.extra is None

@@ -22,6 +22,8 @@ export interface MethodFacts {
   estimand: string;
   covers: "set" | "effect";
   rung: number | null;
+  /** It is quick without covariates: the ladder then shows beside its answer what it says without them. */
+  rung_without_covariates: boolean;
 }
 
 export interface EstimandFacts {

@@ -18,11 +18,12 @@ export interface Rung {
   adjusted: boolean;
   estimate_lower: number | null;
   estimate_upper: number | null;
+  classical: boolean;
   sampling_error: boolean;
   estimate: number | null;
 }
 
-interface Ends {
+export interface Ends {
   lower: number;
   upper: number;
   estimates: [number, number] | null;
@@ -38,8 +39,8 @@ const FORMULAS: Record<string, Formula> = {
   late,
 };
 
-/** The rungs below and above the network's own, which is put in its place. */
-export function climb(data: Data, alpha: number, own: Ends, adjusted: boolean): Rung[] {
+/** The rungs below and above the network's own, which is put in its place, after what it says without covariates. */
+export function climb(data: Data, alpha: number, own: Ends, bare: Ends | null): Rung[] {
   const [low, high] = data.range;
   const span = high - low;
   const unit: Data = { ...data, y: data.y.map((y) => (y - low) / span), range: [0, 1] };
@@ -52,7 +53,9 @@ export function climb(data: Data, alpha: number, own: Ends, adjusted: boolean): 
       return rung(method, scaled as Ends, alpha, false);
     });
   const place = rungs.findIndex((each) => each.estimand !== "ATE");
-  rungs.splice(place < 0 ? rungs.length : place, 0, rung(METHODS["ivicl"]!, own, alpha, adjusted));
+  const network = METHODS["ivicl"]!;
+  const without = bare ? [{ ...rung(network, bare, alpha, false), label: `${network.label}, no covariates` }] : [];
+  rungs.splice(place < 0 ? rungs.length : place, 0, ...without, rung(network, own, alpha, data.covariates.length > 0));
   return rungs;
 }
 
@@ -75,6 +78,7 @@ function rung(method: MethodFacts, found: Ends, alpha: number, adjusted: boolean
     adjusted,
     estimate_lower: low,
     estimate_upper: high,
+    classical: method.interval === "estimate",
     sampling_error: method.interval !== "estimate",
     estimate: low === high ? low : null,
   };
@@ -96,8 +100,8 @@ export function level(kind: IntervalKind, alpha: number, covers: "set" | "effect
 }
 
 export function rungLevel(each: Rung): string {
-  const words = level(each.interval, each.alpha, each.covers) + (each.adjusted ? ", given the covariates" : "");
-  return each.estimand === "ATE" ? words : `${words}, of the ${each.estimand}`;
+  const words = level(each.interval, each.alpha, each.covers) + (each.estimand === "ATE" ? "" : `, of the ${each.estimand}`);
+  return `${words}, ${each.adjusted ? "adjusted" : "no covariates"}`;
 }
 
 function estimated(lower: number, upper: number): Ends {

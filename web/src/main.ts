@@ -56,7 +56,7 @@ const FILES: Record<string, [string, string, Roles]> = {
   earnings: [
     "earnings.csv",
     amount,
-    { ...NONE, outcome: "earnings", treatment: "trained", instrument: "offered", covariates: ["age", "schooling"], missing: "drop", range: [0, 60] },
+    { ...NONE, outcome: "earnings", treatment: "trained", instrument: "offered", covariates: ["age", "schooling"], missing: "drop", range: [0, 45] },
   ],
 };
 

@@ -153,7 +153,7 @@ export function ladderPicture(result: Result, wide = WIDE): Picture {
   const bars = rungs.flatMap((rung, k) => {
     const y = top + step * k + (narrow ? 48 : step / 2);
     const label = narrow ? y - 30 : y - 2;
-    const own = rung.method === result.method;
+    const own = rung.method === result.method && rung.adjusted === result.adjusted;
     const another = rung.estimand !== "ATE";
     const [colour, kind] = another ? [SECOND, "second-line"] : own ? [ACCENT, "accent-line"] : [INK, "ink-line"];
     const dots = rung.sampling_error ? [...new Set([rung.estimate_lower, rung.estimate_upper])] : [];

@@ -63,7 +63,7 @@ function ladderTable(result: Result): string {
     const another = rung.estimand === "ATE" ? "" : ` Another estimand: the ${ESTIMANDS[rung.estimand]!.short}.`;
     const cells = `<td>${escape(rung.assumption + another)}</td><td>${escape(rungLevel(rung))}</td>`;
     const interval = `<td class=number>${escape(roundedInterval(rung.lower, rung.upper))}</td>`;
-    return `<tr${rung.method === result.method ? " class=own" : ""}><th>${escape(rung.label)}</th>${cells}${interval}</tr>`;
+    return `<tr${rung.method === result.method && rung.adjusted === result.adjusted ? " class=own" : ""}><th>${escape(rung.label)}</th>${cells}${interval}</tr>`;
   });
   const head = "<tr><th></th><th>What it assumes</th><th>Kind</th><th class=number>Interval</th></tr>";
   return `<table class="wide"><thead>${head}</thead><tbody>${rows.join("")}</tbody></table>`;

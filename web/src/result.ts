@@ -3,7 +3,7 @@ import type { Coding } from "./columns";
 import { merged, people, type Data } from "./data";
 import { diagnose, standardise, type Diagnostics, type Grade } from "./diagnostics";
 import { FACTS, LIMITS, METHODS, type IntervalKind } from "./facts";
-import { climb, level, type Rung } from "./ladder";
+import { climb, level, type Ends, type Rung } from "./ladder";
 import { meanRows, readWorth, softRows, type Worth } from "./means";
 import type { Answer, Model, Rows } from "./model";
 import { BinnedPosterior, IdentifiedSet, widthParts, type WidthParts } from "./posterior";
@@ -33,6 +33,9 @@ interface EstimandBounds {
   estimate_lower: number | null;
   estimate_upper: number | null;
   assumes: string[];
+  interval: IntervalKind;
+  covers: "set" | "effect";
+  adjusted: boolean;
 }
 
 /** A result, in the names of the schema. */
@@ -78,17 +81,15 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
   const question = pose(data, model.takesAmounts);
   progress("Looking at the design", 0.1);
   const diagnostics = diagnose(data);
-  const answers: Answer[] = [];
-  for (const [k, rows] of question.rows.entries()) {
-    const which = question.rows.length > 1 ? `Pass ${k + 1} of ${question.rows.length} of the network` : "One pass of the network";
-    progress(which, 0.25 + (0.7 * k) / question.rows.length);
-    answers.push(await model.answer(rows));
-  }
-  const { effect, ends } = settle(data, question, answers);
+  const { effect, ends } = await answered(data, question, model, progress);
   const [lower, upper] = ends.interval(alpha);
   const estimates = { lower: ends.lower.mean, upper: ends.upper.mean, se_lower: ends.lower.sd, se_upper: ends.upper.sd };
   const adjusted = data.covariates.length > 0;
-  const own = { lower, upper, estimates: [estimates.lower, estimates.upper] as [number, number] };
+  let without: Ends | null = null;
+  if (adjusted && method.rung_without_covariates) {
+    const bare = { ...data, x: [], covariates: [], variables: [] };
+    without = endsOf((await answered(bare, pose(bare, model.takesAmounts), model, progress)).ends, alpha);
+  }
   return {
     lower,
     upper,
@@ -113,7 +114,7 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
     covers: method.covers,
     estimates,
     thresholds: question.worth && BY_MEANS,
-    ladder: climb(data, alpha, own, adjusted),
+    ladder: climb(data, alpha, endsOf(ends, alpha), without),
     warnings: question.warnings,
     notes: data.notes,
     codings: data.codings,
@@ -122,9 +123,34 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
     version: FACTS.version,
     grade: diagnostics.grade,
     estimands: {
-      [method.estimand]: { lower, upper, estimate_lower: estimates.lower, estimate_upper: estimates.upper, assumes: method.assumptions },
+      [method.estimand]: {
+        lower,
+        upper,
+        estimate_lower: estimates.lower,
+        estimate_upper: estimates.upper,
+        assumes: method.assumptions,
+        interval: method.interval,
+        covers: method.covers,
+        adjusted,
+      },
     },
   };
+}
+
+/** The passes of a question, settled to one answer. */
+async function answered(data: Data, question: Question, model: Model, progress: (what: string, share: number) => void): Promise<Answer> {
+  const answers: Answer[] = [];
+  for (const [k, rows] of question.rows.entries()) {
+    const which = question.rows.length > 1 ? `Pass ${k + 1} of ${question.rows.length} of the network` : "One pass of the network";
+    progress(which, 0.25 + (0.7 * k) / question.rows.length);
+    answers.push(await model.answer(rows));
+  }
+  return settle(data, question, answers);
+}
+
+function endsOf(ends: IdentifiedSet, alpha: number): Ends {
+  const [lower, upper] = ends.interval(alpha);
+  return { lower, upper, estimates: [ends.lower.mean, ends.upper.mean] };
 }
 
 function plain({ edges, probabilities }: BinnedPosterior): PlainPosterior {
@@ -153,8 +179,14 @@ export function toJson(result: Result): string {
     value instanceof Float64Array ? [...value] : typeof value === "number" && !Number.isFinite(value) ? null : value;
   // What the package computes and this page does not is empty.
   const { empty, stamp } = FACTS;
-  const ladder = result.ladder.map((rung) => ({ ...empty.rung, ...rung }));
-  return JSON.stringify({ ...stamp, ...completed(empty.result, result), ladder }, arrays) + "\n";
+  const ladder = result.ladder.map((rung) => known({ ...empty.rung, ...rung }, FACTS.fields.rung));
+  const estimands = Object.fromEntries(Object.entries(result.estimands).map(([name, each]) => [name, known(each, FACTS.fields.estimand)]));
+  return JSON.stringify({ ...stamp, ...completed(empty.result, result), ladder, estimands }, arrays) + "\n";
+}
+
+/** The fields that the schema has. */
+function known(value: object, fields: string[]): object {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => fields.includes(name)));
 }
 
 /** The value, with what it lacks of the empty one, object by object. */

@@ -119,7 +119,7 @@ function ladderTable(result: Result): HTMLElement {
   const rows = result.ladder.map((rung) =>
     h(
       "tr",
-      { class: rung.method === result.method ? "own" : null },
+      { class: rung.method === result.method && rung.adjusted === result.adjusted ? "own" : null },
       h("th", { scope: "row" }, rung.label),
       h("td", {}, rung.assumption),
       h("td", {}, rungLevel(rung)),

@@ -45,9 +45,9 @@ function compare(name, found, expected) {
     const here = difference(found[key], value, 1e-6 * span, key);
     expect(!here, `${name}: ${here}`);
   }
-  const rungs = Object.fromEntries(found.ladder.map((rung) => [rung.method, [rung.lower, rung.upper]]));
-  for (const [method, ends] of Object.entries(rungs)) {
-    const here = difference(ends, ladder[method], 1e-6 * span, method);
+  for (const rung of found.ladder) {
+    const name = `${rung.method}, ${rung.adjusted ? "adjusted" : "no covariates"}`;
+    const here = difference([rung.lower, rung.upper], ladder[name], 1e-6 * span, name);
     expect(!here, `${name}: ladder, ${here}`);
   }
   const here = difference(found.diagnostics.findings, findings, 0, "findings");
