@@ -12,6 +12,8 @@ from ivicl.identification.inequalities import nearest_law
 from ivicl.identification.relaxations import most_defiers, relaxed_complier_effect, relaxed_effect
 from ivicl.methods.base import IntervalKind
 from ivicl.methods.design.rows_law import RowsLaw, rows_law
+from ivicl.methods.estimand_bounds import EstimandBounds
+from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.estimated_law import EstimatedLaw, estimate_law
 
 if TYPE_CHECKING:
@@ -101,16 +103,16 @@ class Curves:
         self.rows: RowsLaw | None = None
         if relaxation.within_covariates and result.covariates and not law.adjusted:
             self.rows, self._mass = _laws_at_rows(source)
-        self.anchored = result.interval_kind != "estimate" and result.estimand == relaxation.estimand
-        self.anchored &= result.covers == "set" or relaxation.estimand != "ATE"
-        self.interval_kind: IntervalKind = result.interval_kind if self.anchored else "credible"
+        own = _own_interval(result, relaxation)
+        self.anchored = own is not None
+        self.interval_kind: IntervalKind = own.interval if own else "credible"
         start = np.zeros(1)
         self._move_estimate, self._move_interval = np.zeros(2), np.zeros(2)
-        if self.anchored:
-            self._move_interval = np.array([result.lower, result.upper]) - np.ravel(self.interval(start))
-            point = result.estimates
-            if point is not None:
-                self._move_estimate = np.array([point.lower, point.upper]) - np.ravel(self.estimate(start))
+        if own is not None:
+            self._move_interval = np.array([own.lower, own.upper]) - np.ravel(self.interval(start))
+            if own.estimate_lower is not None:
+                points = np.array([own.estimate_lower, own.estimate_upper])
+                self._move_estimate = points - np.ravel(self.estimate(start))
 
     @property
     def can_move(self) -> bool:
@@ -152,6 +154,14 @@ class Curves:
     def _in_units(self, lower: np.ndarray, upper: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low, high = (self.span * end + m for end, m in zip((lower, upper), move, strict=True))
         return np.clip(low, -self.span, self.span), np.clip(high, -self.span, self.span)
+
+
+def _own_interval(result: BoundsResult, relaxation: Relaxation) -> EstimandBounds | None:
+    """What the result says of the estimand at eps = 0, if it allows for sampling error and makes the assumption."""
+    own = result.estimands.get(relaxation.estimand)
+    if own is None or own.interval == "estimate" or own.upper is None or "exclusion" not in own.assumes:
+        return None
+    return own if own.covers == "set" or relaxation.estimand != AVERAGE else None
 
 
 def _laws_at_rows(source: Source) -> tuple[RowsLaw, np.ndarray]:

@@ -273,8 +273,8 @@ def _notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
     notes = []
     if curves.anchored:
         notes.append(
-            f"At zero the interval is that of method '{result.method}'; it moves with the share as the quantiles of "
-            "the posterior of the bounds do."
+            f"At zero the interval is the result's own of the {estimand(curves.relaxation.estimand).short}; it moves "
+            "with the share as the quantiles of the posterior of the bounds do."
         )
     else:
         notes.append(
