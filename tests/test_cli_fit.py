@@ -104,7 +104,7 @@ def write(tmp_path, text: str | bytes) -> str:
         ("z,t,y\n1,0,\n0,1,\n", ROLES, "no row is left: outcome 'y' is missing in all 2 rows."),
         ("z,t,y\n1,0,inf\n0,1,2\n", ROLES, "column 'y' holds 1 infinite value."),
         ("z,t,y,w\n1,0,1,-1\n0,1,0,1\n", [*ROLES, "-w", "w"], "weights 'w' must not be negative, but one is -1."),
-        ("z,t,y,w\n1,0,1,0.5\n0,1,0,1\n", [*ROLES, "-w", "w"], "sampling weights are not supported."),
+        ("z,t,y,w\n1,0,1,0.5\n0,1,0,1\n", [*ROLES, "-w", "w"], "go by sampling_weights (--sampling-weights)."),
         ("z,t,y,w\n1,0,1,0\n0,1,0,0\n", [*ROLES, "-w", "w"], "weights 'w' sum to zero."),
         (
             "z,t,y\n1,0,5\n0,1,2\n1,1,3\n",

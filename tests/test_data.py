@@ -195,7 +195,10 @@ def test_a_text_of_many_levels_does_not_make_many_columns():
         ({"age": [1.0, np.inf, -np.inf, 1, 1, 1], "covariates": ["age"]}, "column 'age' holds 2 infinite values"),
         ({"y": [1.0, 2, 3, np.inf, 4, 5]}, "column 'y' holds 1 infinite value"),
         ({"n": [1, -2, 1, 1, 1, 1], "weights": "n"}, r"weights 'n' must not be negative, but one is -2\."),
-        ({"n": [1, 0.5, 1, 1, 1, 1], "weights": "n"}, r"weights 'n' must be whole numbers .* but one is 0.5; sampling"),
+        (
+            {"n": [1, 0.5, 1, 1, 1, 1], "weights": "n"},
+            r"weights 'n' must be whole numbers .* but one is 0.5; weights of a survey",
+        ),
         ({"n": [0] * 6, "weights": "n"}, "weights 'n' sum to zero"),
         ({"n": [1, None, 1, 1, 1, 1], "weights": "n"}, "weights 'n' has 1 missing values"),
         ({"site": list("abcabc"), "weights": "site"}, "weights 'site' must be whole numbers, but holds text"),

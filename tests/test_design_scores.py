@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from ivicl._shared.special import t_quantiles, t_tail
+from ivicl._shared.special import log_t_tail, t_quantiles
 from ivicl.data import Design, IVData
 from ivicl.errors import InputError
 from ivicl.identification.amounts import mean_ends
@@ -19,6 +19,7 @@ from ivicl.identification.strata import LAW
 from ivicl.methods.design.factors import design_factors
 from ivicl.methods.design.rows_law import one_law, rows_law
 from ivicl.methods.design.variance import Draws, mean_variance
+from ivicl.posterior import BinnedPosterior
 
 
 def possible_laws(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -199,7 +200,18 @@ def test_amounts_are_worth_more_than_yes_and_no():
 
 
 def test_students_quantiles_are_scipys():
-    levels = np.array([1e-6, 0.001, 0.025, 0.3, 0.5, 0.975, 0.9999])
-    for degrees in (1.0, 2.5, 18.0, 500.0):
-        np.testing.assert_allclose(t_quantiles(levels, degrees), t.ppf(levels, degrees), rtol=1e-8, atol=1e-12)
-        np.testing.assert_allclose(t_tail(np.array([0.0, 0.5, 3.0]), degrees), t.sf([0.0, 0.5, 3.0], degrees))
+    levels = np.concatenate([norm.cdf(np.linspace(-8, -0.05, 160)), [0.5, 0.7, 0.975, 0.9999]])
+    for degrees in (1.0, 2.5, 18.0, 36.3, 100.0, 500.0, 1e5):
+        np.testing.assert_allclose(t_quantiles(levels, degrees), t.ppf(levels, degrees), rtol=1e-6, atol=1e-12)
+        points = np.array([0.0, 0.5, 3.0, 9.0])
+        np.testing.assert_allclose(log_t_tail(points, degrees), t.logsf(points, degrees), rtol=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [3.0, 18.0, 36.3, 400.0])
+def test_a_stretched_posterior_has_students_quantiles(degrees):
+    edges = np.linspace(-1, 1, 1025)
+    narrow = BinnedPosterior(edges, np.diff(norm.cdf(edges, 0.1, 0.05)))
+    levels = np.array([0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995])
+    found = narrow.stretched(degrees).quantile(levels)
+    np.testing.assert_allclose(found, 0.1 + 0.05 * t.ppf(levels, degrees), atol=1e-3)
+    assert narrow.stretched(np.inf) is narrow

@@ -18,7 +18,18 @@ from stand_in import StandIn
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-OWN = ("index", "quick-start", "interval", "assumptions", "alpha", "outcomes", "diagnostics", "report", "many-studies")
+OWN = (
+    "index",
+    "quick-start",
+    "interval",
+    "assumptions",
+    "alpha",
+    "outcomes",
+    "diagnostics",
+    "designs",
+    "report",
+    "many-studies",
+)
 OWN += (
     "large-data",
     "command-line",

@@ -107,6 +107,9 @@ class IVBounds:
         instrument: str,
         covariates: Sequence[str] | None = (),
         weights: str | None = None,
+        cluster: str | None = None,
+        strata: str | None = None,
+        sampling_weights: str | None = None,
         outcome_range: tuple[float, float] | None = None,
         missing: str = "drop",
         missing_outcome: str = "drop",
@@ -122,6 +125,11 @@ class IVBounds:
             instrument: column of the instrument, two values.
             covariates: columns of covariates; text becomes one column for each level.
             weights: column of frequency weights: how many people a row stands for.
+            cluster: column of the groups (schools, villages) that were sampled or assigned together: their people are
+                not independent, and the interval allows for it.
+            strata: column of the blocks within which people, or clusters, were sampled or assigned.
+            sampling_weights: column of sampling weights: how many people of the population each person stands for. The
+                bounds are then about the population; only ratios of the weights matter.
             outcome_range: smallest and largest possible outcome; those seen when None.
             missing: rows with missing covariates: "drop" them, fill them with an "indicator" beside, or "raise".
             missing_outcome: people whose outcome is missing: "drop" them, as if they were like the others, or "bounds":
@@ -133,7 +141,19 @@ class IVBounds:
         """
         request = self.request()
         roles = Roles(
-            outcome, treatment, instrument, covariates, weights, outcome_range, missing, ones, missing_outcome, cap
+            outcome,
+            treatment,
+            instrument,
+            covariates,
+            weights,
+            outcome_range,
+            missing,
+            ones,
+            missing_outcome,
+            cap,
+            cluster=cluster,
+            strata=strata,
+            sampling_weights=sampling_weights,
         )
         return self._run(IVData.from_roles(df, roles, request.random_state), request)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 
@@ -39,16 +40,16 @@ def f_tail(x: float, first: float, second: float) -> float:
     return -math.expm1(float(_log_beta_cdf(np.array(other), b, a)))
 
 
-def t_tail(x: np.ndarray, degrees: float) -> np.ndarray:
-    """P(Student's t with so many degrees of freedom > x), for x of at least zero."""
+def log_t_tail(x: np.ndarray, degrees: float) -> np.ndarray:
+    """Logarithm of P(Student's t with so many degrees of freedom > x), for x of at least zero."""
     square = np.asarray(x, dtype=np.float64) ** 2
     share = degrees / (degrees + square)
     a, b = 0.5 * degrees, 0.5
     far = share <= (a + 1) / (a + b + 2)
     tail = np.empty_like(share)
-    tail[far] = 0.5 * np.exp(_log_beta_cdf(np.log(share[far]), a, b))
+    tail[far] = math.log(0.5) + _log_beta_cdf(np.log(share[far]), a, b)
     near = np.maximum(square[~far] / (degrees + square[~far]), 1e-300)
-    tail[~far] = 0.5 * (1 - np.exp(_log_beta_cdf(np.log(near), b, a)))
+    tail[~far] = math.log(0.5) + np.log1p(-np.exp(_log_beta_cdf(np.log(near), b, a)))
     return tail
 
 
@@ -57,11 +58,11 @@ def t_quantiles(levels: np.ndarray, degrees: float) -> np.ndarray:
     levels = np.asarray(levels, dtype=np.float64)
     tails = np.minimum(levels, 1 - levels)
     log_norm = math.lgamma(0.5 * (degrees + 1)) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees * math.pi)
-    x = np.zeros_like(tails)
+    x = np.array([-NormalDist().inv_cdf(tail) for tail in tails])  # Student's lies beyond it
     for _ in range(100):
-        tail = t_tail(x, degrees)
-        density = np.exp(log_norm - 0.5 * (degrees + 1) * np.log1p(x**2 / degrees))
-        moved = np.maximum(x + np.log(tail / tails) * tail / density, 0.0)
+        log_tail = log_t_tail(x, degrees)
+        log_density = log_norm - 0.5 * (degrees + 1) * np.log1p(x**2 / degrees)
+        moved = np.maximum(x + (log_tail - np.log(tails)) * np.exp(log_tail - log_density), 0.0)
         last = np.abs(moved - x).max(initial=0.0) < 1e-9 * max(1.0, float(x.max(initial=0.0)))
         x = moved
         if last:

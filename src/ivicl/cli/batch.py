@@ -30,6 +30,9 @@ def batch(
     ],
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
+    cluster: flags.Cluster = None,
+    strata: flags.Strata = None,
+    sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
     missing: flags.Missing = "drop",
@@ -68,6 +71,9 @@ def batch(
             [text for text in one or [] if text.partition("=")[0] not in outcomes or text.startswith(f"{name}=")],
             missing_outcome,
             cap,
+            cluster,
+            strata,
+            sampling_weights,
         )
         for name in outcomes
     ]

@@ -39,6 +39,9 @@ def compare(
     instrument: flags.Instrument,
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
+    cluster: flags.Cluster = None,
+    strata: flags.Strata = None,
+    sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
     missing: flags.Missing = "drop",
@@ -61,8 +64,9 @@ def compare(
     estimators = [_estimator(text, alpha, seed) for text in method or USUAL]
     check(estimators)
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
-    )
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
+        cluster, strata, sampling_weights,
+    )  # fmt: skip
     found = compare_on(IVData.from_roles(open_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics
     say_headline(diagnostics, chosen not in (Format.json, Format.csv), output)

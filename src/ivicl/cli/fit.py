@@ -41,6 +41,9 @@ def fit(
     instrument: flags.Instrument,
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
+    cluster: flags.Cluster = None,
+    strata: flags.Strata = None,
+    sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
     missing: flags.Missing = "drop",
@@ -68,8 +71,9 @@ def fit(
     pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand))
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
-    )
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
+        cluster, strata, sampling_weights,
+    )  # fmt: skip
     _get_ready_beside(estimator)
     data = _read(source, roles)
     with design_warnings_off():
@@ -123,6 +127,9 @@ def check(
     instrument: flags.Instrument,
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
+    cluster: flags.Cluster = None,
+    strata: flags.Strata = None,
+    sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
     missing: flags.Missing = "drop",
@@ -138,8 +145,9 @@ def check(
 
     chosen = choose_format(output_format, output, TableOrJson)
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap
-    )
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
+        cluster, strata, sampling_weights,
+    )  # fmt: skip
     data = _read(source, roles)
     found = diagnose(data)
     say_headline(found, chosen is TableOrJson.table, output)

@@ -30,6 +30,15 @@ Covariates = Annotated[
     typer.Option("-x", "--covariates", help="Columns of covariates, separated by commas. May be given again."),
 ]
 Weights = Annotated[str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="Column of the groups that were sampled or assigned together.")
+]
+Strata = Annotated[
+    str | None, typer.Option("--strata", help="Column of the blocks within which people or clusters were assigned.")
+]
+SamplingWeights = Annotated[
+    str | None, typer.Option("--sampling-weights", help="Column of sampling weights: how many people each stands for.")
+]
 Range = Annotated[str | None, typer.Option("--range", help="Smallest and largest possible outcome, as LOW,HIGH.")]
 Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")]
 Cap = Annotated[
@@ -111,6 +120,9 @@ def roles(
     one: list[str] | None,
     missing_outcome: str = "drop",
     cap: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
+    sampling_weights: str | None = None,
 ) -> Roles:
     """What the flags say of the columns."""
     from ivicl.data import Roles
@@ -126,6 +138,9 @@ def roles(
         missing_outcome=missing_outcome,
         cap=cap,
         ones=dict(name_and_value(text, "--one") for text in one or []),
+        cluster=cluster,
+        strata=strata,
+        sampling_weights=sampling_weights,
     )
 
 

@@ -41,6 +41,9 @@ def sensitivity(
     instrument: flags.Instrument,
     covariates: flags.Covariates = None,
     weights: flags.Weights = None,
+    cluster: flags.Cluster = None,
+    strata: flags.Strata = None,
+    sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     missing: flags.Missing = "drop",
     one: flags.Ones = None,
@@ -65,7 +68,10 @@ def sensitivity(
     shares = None if eps is None else checked_eps(flags.numbers(eps, "--eps")).tolist()
     estimator = flags.estimator(method, alpha, seed, option)
     estimator.request()
-    roles = flags.roles(outcome, treatment, instrument, covariates, weights, outcome_range, missing, one)
+    roles = flags.roles(
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one,
+        cluster=cluster, strata=strata, sampling_weights=sampling_weights,
+    )  # fmt: skip
     data = IVData.from_roles(open_table(source), roles)
     with design_warnings_off():
         result = estimator.fit_data(data)

@@ -11,7 +11,7 @@ import numpy as np
 from ivicl.data.cap import capped
 from ivicl.data.checks import checked_counts, checked_weights, rows_to_keep
 from ivicl.data.compression import ReadTable
-from ivicl.data.design import Design
+from ivicl.data.design import Design, assignment_differs, checked_sampling, read_design, strata_as_covariate
 from ivicl.data.encoding import (
     Coding,
     Column,
@@ -187,8 +187,8 @@ class IVData:
     def from_frame(cls, df: Any, **roles: Unpack[RoleArguments]) -> IVData:
         """Read the roles from any frame that narwhals knows (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
-        The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, outcome_range,
-        missing, missing_outcome, ones, cap.
+        The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, cluster, strata,
+        sampling_weights, outcome_range, missing, missing_outcome, ones, cap.
         """
         return cls.from_roles(df, Roles(**roles))
 
@@ -219,6 +219,9 @@ class IVData:
             ones=dict(roles.ones or {}),
             settled=roles.settled,
             cap=roles.cap,
+            cluster=columns[roles.cluster] if roles.cluster is not None else None,
+            strata=columns[roles.strata] if roles.strata is not None else None,
+            sampling=columns[roles.sampling_weights] if roles.sampling_weights is not None else None,
         )
 
     @classmethod
@@ -233,11 +236,17 @@ class IVData:
         covariates: Sequence[str] | None = None,
         missing: str = "drop",
         missing_outcome: str = "drop",
+        cluster: Any = None,
+        strata: Any = None,
+        sampling_weights: Any = None,
     ) -> IVData:
-        """Read arrays: z, t, y of length N, covariates x of shape (N, D) or (N,), frequency weights w of length N."""
+        """Read arrays: z, t, y of length N, covariates x of shape (N, D) or (N,), frequency weights w of length N.
+
+        So are cluster, strata and sampling_weights, which are those of `IVBounds.fit`.
+        """
         columns = {name: column_from_array(name, value) for name, value in (("z", z), ("t", t), ("y", y))}
-        if w is not None:
-            columns["w"] = column_from_array("w", w)
+        given = {"w": w, "cluster": cluster, "strata": strata, "sampling_weights": sampling_weights}
+        columns |= {name: column_from_array(name, value) for name, value in given.items() if value is not None}
         n = len(columns["z"])
         matrix = np.empty((n, 0)) if x is None else np.asarray(x)
         if matrix.ndim == 1:
@@ -260,6 +269,9 @@ class IVData:
             missing=missing,
             missing_outcome=missing_outcome,
             ones={},
+            cluster=columns.get("cluster"),
+            strata=columns.get("strata"),
+            sampling=columns.get("sampling_weights"),
         )
 
     @classmethod
@@ -312,6 +324,9 @@ def _build(
     cap: float | str | None = None,
     rows: np.ndarray | None = None,
     sampled_from: int | None = None,
+    cluster: Column | None = None,
+    strata: Column | None = None,
+    sampling: Column | None = None,
 ) -> IVData:
     """Validate the weights, drop rows, encode: the one path by which every kind of input becomes an IVData."""
     if missing not in MISSING_POLICIES:
@@ -323,6 +338,8 @@ def _build(
     free = missing_outcome == "bounds"
     rows = np.ones(len(z)) if rows is None else rows
     weights = rows if w is None else checked_weights(w)
+    if sampling is not None:
+        weights = np.where(checked_sampling(sampling) > 0, weights, 0.0)  # who stands for nobody is not there
     everybody = z, t, weights, lost_rows(z, t, y, x, weights, missing)
     keep = rows_to_keep(z, t, None if free else y, x, weights, missing, notes, rows)
     dropped, rows = int(rows[~keep].sum()), rows[keep]
@@ -351,6 +368,13 @@ def _build(
         if c.one is not None and (c.zero, c.one) != (0, 1)
     ]
     x = [column.take(keep) for column in x]
+    drawn = [None if column is None else column.take(keep) for column in (cluster, strata, sampling)]
+    design = read_design(drawn[0], drawn[1], drawn[2], notes)
+    block = drawn[1]
+    if design is not None and design.strata is not None and block is not None and block.name not in [c.name for c in x]:
+        differs = assignment_differs(z_coded, design.strata, design.cluster, weights)
+        x = [*x, strata_as_covariate(block)] if differs else x
+        notes += [f"strata '{block.name}': the share with Z = 1 differs, so that they are covariates"] * differs
     references: dict[str, str] = {}
     encoded = [pair for column in x for pair in encode_covariate(column, weights, notes, rows, references)]
     odd = oddities(y.take(seen), x, codings, outcome.binary)
@@ -382,7 +406,7 @@ def _build(
     names = tuple(name for name, _ in encoded)
     values = np.full(len(seen), outcome.range[0])
     values[seen] = outcome.values
-    data = IVData(matrix, z_coded, t_coded, values, weights, names, outcome.range, outcome.binary, report)
+    data = IVData(matrix, z_coded, t_coded, values, weights, names, outcome.range, outcome.binary, report, design)
     if seen.all():
         return data
     if len(np.unique(z_coded[seen])) < 2:

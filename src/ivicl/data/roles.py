@@ -12,6 +12,8 @@ from ivicl.errors import InputError
 
 MISSING_POLICIES = ("drop", "indicator", "raise")
 MISSING_OUTCOME_POLICIES = ("drop", "bounds")
+BLOCKS = ("cluster", "strata")
+"""Roles of the design whose column may be a covariate as well."""
 
 
 class _SharedArguments(TypedDict, total=False):
@@ -25,6 +27,9 @@ class _SharedArguments(TypedDict, total=False):
     missing_outcome: str
     ones: Mapping[str, Any] | None
     cap: float | str | None
+    cluster: str | None
+    strata: str | None
+    sampling_weights: str | None
 
 
 class RoleArguments(_SharedArguments, total=False):
@@ -63,6 +68,12 @@ class Roles:
     """Where amounts are cut off: a number, or a quantile of those seen, such as "99%"."""
     settled: tuple[str, ...] = ()
     """Columns in `ones` whose value was decided for many studies together, and not named by the user."""
+    cluster: str | None = None
+    """Column of the groups that were sampled or assigned together: people of one are not independent."""
+    strata: str | None = None
+    """Column of the blocks within which people or clusters were sampled or assigned."""
+    sampling_weights: str | None = None
+    """Column of sampling weights: how many people of the population each person stands for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", _names(self.covariates))
@@ -81,7 +92,9 @@ class Roles:
         """Role -> column, for every column that is read."""
         found = {"outcome": self.outcome, "treatment": self.treatment, "instrument": self.instrument}
         found |= {f"covariate {i + 1}": name for i, name in enumerate(self.covariates or ())}
-        return found if self.weights is None else found | {"weights": self.weights}
+        others = {"weights": self.weights, "cluster": self.cluster, "strata": self.strata}
+        others |= {"sampling weights": self.sampling_weights}
+        return found | {role: name for role, name in others.items() if name is not None}
 
     def refuse_shared_columns(self, others: Mapping[str, str] | None = None) -> None:
         """No column may have two roles; `others` are further roles, such as the columns that tell studies apart."""
@@ -92,6 +105,8 @@ class Roles:
                     f"the {role} must be the name of a column of the table, but is {_show(name)}; arrays go through "
                     "IVData.from_arrays(z, t, y, x) and fit_data."
                 )
+            if name in seen and role in BLOCKS and seen[name].startswith("covariate"):
+                continue  # what a block is called may explain the outcome too
             if name in seen:
                 raise refusal("column_twice", column=name, first=seen[name], second=role)
             seen[name] = role

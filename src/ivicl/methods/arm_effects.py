@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.identification.law_posterior import CellMoments
+from ivicl.methods.design.variance import critical_value, mean_variance
 from ivicl.methods.estimand_bounds import EstimandBounds
 
 OF_ITT = ("exchangeable", "no-interference", "large-sample")
@@ -29,11 +29,27 @@ class ArmEffects:
     covariance: float
     adjusted: bool = False
     """Standardised over the covariates."""
+    degrees: float = math.inf
+    """Of freedom of the variances, where few clusters tell them."""
 
     @classmethod
     def of(cls, data: IVData) -> ArmEffects:
-        """The plain differences in means, with the variances of two independent samples."""
+        """The plain differences in means, with the variances of two independent samples, or those of the design."""
+        if data.design is not None:
+            return cls._under_design(data)
         return cls.of_moments(CellMoments.of(data.z, data.t, data.y01, data.w, data.binary))
+
+    @classmethod
+    def _under_design(cls, data: IVData) -> ArmEffects:
+        mass, seen = data.mass, np.column_stack([data.y01, data.t])
+        share = mass @ data.z / mass.sum()
+        # The mean of these is the difference between the arms; `mean_variance` centres them within each.
+        scores = np.where(data.z == 1, 1 / share, -1 / (1 - share))[:, None] * seen
+        outcome, treatment = (mass @ scores / mass.sum()).tolist()
+        found = mean_variance(scores, data)
+        (var_outcome, covariance), (_, var_treatment) = found.covariance.tolist()
+        degrees = float(found.degrees.min())
+        return cls(outcome, treatment, var_outcome, var_treatment, covariance, degrees=degrees)
 
     @classmethod
     def of_moments(cls, cells: CellMoments) -> ArmEffects:
@@ -69,7 +85,7 @@ class ArmEffects:
         a b^2 - 2 h b + c <= 0. With a <= 0 the set is unbounded; then the whole range is returned, also where the set
         is what lies outside two roots, whose hull is the whole range as well.
         """
-        z = NormalDist().inv_cdf(1 - alpha / 2)
+        z = critical_value(alpha, self.degrees)
         a = self.treatment**2 - z**2 * self.var_treatment
         h = self.outcome * self.treatment - z**2 * self.covariance
         c = self.outcome**2 - z**2 * self.var_outcome
@@ -80,7 +96,7 @@ class ArmEffects:
 
     def itt(self, alpha: float, span: float) -> EstimandBounds:
         """The intention-to-treat effect in outcome units."""
-        margin = NormalDist().inv_cdf(1 - alpha / 2) * math.sqrt(self.var_outcome)
+        margin = critical_value(alpha, self.degrees) * math.sqrt(self.var_outcome)
         lower, upper = max(self.outcome - margin, -1.0), min(self.outcome + margin, 1.0)
         return self._number(lower, upper, self.outcome, span, OF_ITT)
 

@@ -174,6 +174,9 @@ class Method:
     lost_outcomes: LostOutcomes = "no"
     """What it does where lost outcomes may have been anything (`data.lost`): its function lets them be "free", or it is
     asked twice with them "filled", and its ends are moved (`ivicl.methods.lost`); "no" refuses."""
+    reads_design: bool = False
+    """Its function allows for clusters, strata and sampling weights (`data.design`). Else an estimate is given the
+    population that the people stand for, as if its people were the data, and an interval refuses."""
     options: type = NoOptions
     """A frozen dataclass of its own keywords; its `__post_init__` refuses wrong values with an InputError."""
     extra: str | None = None
@@ -248,17 +251,28 @@ class Method:
 
     def _as_asked(self, data: IVData) -> list[IVData]:
         """The data sets that its function is given: one, or both fills of the lost outcomes."""
+        if data.design is not None and not self.reads_design:
+            data = self._without_design(data)
         if data.lost is None or self.lost_outcomes == "free":
             return [data]
         if self.lost_outcomes == "filled":
-            return [data.filled(ones=ones) for ones in lost.fills(data)]
+            return [data.filled(ones=ones) for ones in lost.fills(data.population())]
         raise InputError(
             f"method '{self.name}' cannot leave lost outcomes free (missing_outcome='bounds'); drop them, or use "
             "another method, such as 'ivicl' or 'balke-pearl'."
         )
 
     def _answer(self, data: IVData, found: Sequence[MethodBounds]) -> MethodBounds:
-        return self._checked(found[0] if len(found) == 1 else lost.joined(data, *found), data)
+        return self._checked(found[0] if len(found) == 1 else lost.joined(data.population(), *found), data)
+
+    def _without_design(self, data: IVData) -> IVData:
+        """An estimate needs the weights alone; an interval that ignores a design is refused."""
+        if self.interval == "estimate":
+            return data.population()
+        raise InputError(
+            f"method '{self.name}' takes people as independent and equally likely, so it cannot allow for cluster, "
+            "strata or sampling_weights; use 'ivicl', 'levis', 'whitehouse' or 'late'."
+        )
 
     def _checked(self, found: MethodBounds, data: IVData) -> MethodBounds:
         """Within the possible range and not crossed: rounding can do both by 1e-16, more is a fault of the method."""

@@ -14,7 +14,7 @@ from ivicl.data import IVData
 from ivicl.identification.inequalities import level_excess, nearest_law
 from ivicl.identification.laws import count_arms
 from ivicl.identification.strata import cell_pseudo_count
-from ivicl.methods.design.factors import design_factors
+from ivicl.methods.design.factors import effective
 
 MOST_CELLS = 24
 """With more cells of covariates the law is estimated without them."""
@@ -83,8 +83,7 @@ def estimate_law(data: IVData, within_covariates: bool = True) -> EstimatedLaw:
 
     A table with clusters or sampling weights counts as many people as it is worth.
     """
-    worth = 1.0 if data.design is None else min(1.0, float(design_factors(data, yes_no=False).factor.min()))
-    data = replace(data.population(), w=worth * data.mass)
+    data = effective(data)
     cells = _cells(data) if within_covariates and data.covariates else None
     if cells is None:
         return _law([data], adjusted=False)

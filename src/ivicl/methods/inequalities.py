@@ -7,10 +7,15 @@ import numpy as np
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.inequalities import Inequality, check_counts
+from ivicl.methods.design.factors import effective
 
 
 def check(data: IVData) -> list[Inequality]:
-    """The four inequalities; for an outcome that is not binary, each at the threshold where its p-value is smallest."""
+    """The four inequalities; for an outcome that is not binary, each at the threshold where its p-value is smallest.
+
+    Under a design the tests count as many people as the data are worth.
+    """
+    data = effective(data)
     if data.binary:
         return check_counts(data.counts(), lost=data.lost_counts())
     worst: dict[tuple[int, int], Inequality] = {}

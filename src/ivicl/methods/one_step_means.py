@@ -7,6 +7,7 @@ either of the two is, and efficient if both are.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,8 @@ class AdjustedMeans:
     """(9,), blocks of three."""
     covariance: np.ndarray
     """(9, 9)."""
+    degrees: float = math.inf
+    """Of freedom of the variances, where few clusters tell them."""
 
     def effects(self) -> ArmEffects:
         """The differences between the arms."""
@@ -50,8 +53,9 @@ class AdjustedMeans:
         outcome, treatment = to_effects @ self.means
         spread = to_effects @ self.covariance @ to_effects.T
         return ArmEffects(
-            float(outcome), float(treatment), float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1]), True
-        )
+            float(outcome), float(treatment), float(spread[0, 0]), float(spread[1, 1]), float(spread[0, 1]), True,
+            self.degrees,
+        )  # fmt: skip
 
     def draws(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """(n_draws + 1, 9) the estimate first, then draws from the normal law that it has in large samples."""
@@ -79,16 +83,18 @@ def adjusted_means(data: IVData) -> AdjustedMeans | None:
         weight *= data.mass.sum() / (data.mass @ weight)
         blocks.append(expected + weight[:, None] * (seen - expected))
     scores = np.column_stack([*blocks, seen])
-    return AdjustedMeans(data.mass @ scores / data.mass.sum(), score_covariance(scores, data))
+    covariance, degrees = score_covariance(scores, data)
+    return AdjustedMeans(data.mass @ scores / data.mass.sum(), covariance, degrees)
 
 
-def score_covariance(scores: np.ndarray, data: IVData) -> np.ndarray:
-    """The covariance of the scores' means: the one place that knows how people were sampled and assigned."""
+def score_covariance(scores: np.ndarray, data: IVData) -> tuple[np.ndarray, float]:
+    """The covariance of the scores' means and its degrees of freedom: the place that knows how people were sampled."""
     if data.design is not None:
-        return mean_variance(scores, data).covariance
+        found = mean_variance(scores, data)
+        return found.covariance, float(found.degrees.min())
     away = scores - data.w @ scores / data.n
     covariance: np.ndarray = (away * data.w[:, None]).T @ away / (data.n * max(data.n - 1.0, 1.0))
-    return covariance
+    return covariance, math.inf
 
 
 def ends_of(means: np.ndarray) -> tuple[MeanEnds, Seen]:

@@ -49,6 +49,8 @@ COLUMNS: dict[str, type] = {
     "lost_if_z1": float,
     "lost_outcomes": str,
     "cap": float,
+    "n_clusters": int,
+    "design_effect": float,
     "covariates": str,
     "instrument_one": str,
     "treatment_one": str,
@@ -68,7 +70,7 @@ COLUMNS: dict[str, type] = {
 
 def row(result: BoundsResult) -> dict[str, Any]:
     """The result as one flat row of COLUMNS."""
-    losses = result.diagnostics.losses
+    losses, design = result.diagnostics.losses, result.diagnostics.design
     stage, posterior, parts, estimates = (
         result.diagnostics.first_stage,
         result.posterior,
@@ -100,6 +102,8 @@ def row(result: BoundsResult) -> dict[str, Any]:
         "lost_if_z1": losses.share_z1 if losses else 0.0,
         "lost_outcomes": ("free" if losses.free else "dropped") if losses else None,
         "cap": result.cap,
+        "n_clusters": design.n_clusters if design else None,
+        "design_effect": max(design.design_effect_lower, design.design_effect_upper) if design else None,
         "covariates": ",".join(result.covariates),
         **{f"{role}_one": _one(result, role) for role in ("instrument", "treatment", "outcome")},
         "treated_if_z0": stage.treated_if_z0,

@@ -31,6 +31,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
         ("Rows dropped", f"{result.n_dropped:,}"),
         *lost_outcomes(result),
         ("Covariates", covariates(result)),
+        *([("Design", result.diagnostics.design.in_short())] if result.diagnostics.design else []),
     ]
     stage, worst = result.diagnostics.first_stage, result.diagnostics.worst_inequality
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"

@@ -15,7 +15,7 @@ from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
 from ivicl.data.cap import capped
 from ivicl.data.compression import ReadTable
-from ivicl.data.encoding import Column, numbers_from_text
+from ivicl.data.encoding import Column, numbers_from_text, show_values, tidy_number
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import ManyRoleArguments
@@ -81,6 +81,8 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
     keys, rows = groups_of([columns.pop(name) for name in named.values()])
     if not keys:
         raise InputError("the table has no rows.")
+    if roles.cluster is not None:
+        _refuse_shared_clusters(columns[roles.cluster], keys, rows)
     settled = settle(columns, roles, read.rows)
     return Studies(tuple(named.values()), keys, rows, replace(read, columns=columns), settled)
 
@@ -119,6 +121,23 @@ def settle(columns: dict[str, Column], roles: Roles, rows: np.ndarray) -> Roles:
         cut = capped(columns[roles.outcome], weights, roles.outcome_range, roles.cap)
         roles = replace(roles, outcome_range=cut.range, cap=cut.cap)
     return replace(roles, ones=ones, settled=tuple(sorted(set(ones) - given)))
+
+
+def _refuse_shared_clusters(column: Column, keys: list[tuple[Any, ...]], rows: list[np.ndarray]) -> None:
+    """Studies with a cluster in common are not independent of each other, or its name means two things."""
+    owner: dict[Any, int] = {}
+    for study, own in enumerate(rows):
+        for value in np.unique(column.values[own][~column.missing[own]]).tolist():
+            if owner.setdefault(value, study) != study:
+                first, second = (show_values(list(keys[each])) for each in (owner[value], study))
+                raise InputError(
+                    f"cluster '{column.name}' = {show_values([_tidy(value)])} has people in two studies ({first} and "
+                    f"{second}); if its names start again in each study, join study and cluster into one column."
+                )
+
+
+def _tidy(value: Any) -> Any:
+    return tidy_number(value) if isinstance(value, float) else value
 
 
 def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, Any]) -> tuple[float, float] | None:

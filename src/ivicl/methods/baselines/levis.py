@@ -60,6 +60,7 @@ METHOD = Method(
     estimands=(AVERAGE, *FROM_ARMS),
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "large-sample"),
     covers=("effect", "set"),
+    reads_design=True,
     uses_covariates=True,
     options=LevisOptions,
     extra="baselines",

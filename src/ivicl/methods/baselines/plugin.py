@@ -17,6 +17,7 @@ METHOD = Method(
     summary="Balke-Pearl at a classifier's estimate of the law given the covariates, averaged",
     procedure="the bounds of Balke and Pearl (1997) at an estimate of the law given the covariates, averaged over "
     "people",
+    reads_design=True,
     uses_covariates=True,
     options=NuisanceOptions,
     extra="baselines",

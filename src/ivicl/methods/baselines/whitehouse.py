@@ -50,6 +50,7 @@ METHOD = Method(
     estimands=(AVERAGE, *FROM_ARMS),
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "large-sample"),
     covers=("effect", "set"),
+    reads_design=True,
     uses_covariates=True,
     options=WhitehouseOptions,
     extra="baselines",

@@ -7,13 +7,13 @@ V0 of people with these same amounts, and without a design its factor is exactly
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.identification.end_scores import EFFECT_ENDS, EndScores, end_scores, noise
-from ivicl.methods.design.rows_law import RowsLaw, rows_law
+from ivicl.methods.design.rows_law import RowsLaw, one_law, rows_law
 from ivicl.methods.design.variance import mean_variance
 
 PRIOR_PEOPLE = 4
@@ -91,3 +91,15 @@ def _under_design(scores: EndScores, data: IVData) -> tuple[np.ndarray, np.ndarr
         return people.variance, people.degrees
     together = mean_variance(drawn, data)
     return np.maximum(together.variance, people.variance), together.degrees
+
+
+def effective(data: IVData) -> IVData:
+    """The population with as many people as the data are worth, at most those that there are: for formulas that take
+    people as independent. Without a design it is the data."""
+    if data.design is None:
+        return data
+    everybody = data.filled()
+    worth = min(1.0, float(design_factors(everybody, yes_no=False, law=one_law(everybody)).factor.min()))
+    whole = data.population()
+    lost = None if whole.lost is None else replace(whole.lost, w=whole.lost.w * worth)
+    return replace(whole, w=whole.w * worth, lost=lost)

@@ -8,10 +8,13 @@ N rows, Q scores a row.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
+from ivicl._shared.special import t_quantiles
 from ivicl.data import IVData
 from ivicl.errors import InputError
 
@@ -29,6 +32,17 @@ class MeanVariance:
     def variance(self) -> np.ndarray:
         """(Q,)"""
         return np.diagonal(self.covariance)
+
+    def critical(self, alpha: float) -> float:
+        """How many standard errors a two-sided interval has: Student's, of the least degrees of freedom."""
+        return critical_value(alpha, float(self.degrees.min()))
+
+
+def critical_value(alpha: float, degrees: float) -> float:
+    """The 1 - alpha / 2 quantile of Student's t; the normal one for infinite degrees of freedom."""
+    if math.isinf(degrees):
+        return NormalDist().inv_cdf(1 - alpha / 2)
+    return float(t_quantiles(np.array([1 - alpha / 2]), degrees)[0])
 
 
 def mean_variance(score: np.ndarray, data: IVData, clusters: bool = True) -> MeanVariance:

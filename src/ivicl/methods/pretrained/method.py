@@ -123,6 +123,11 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
                 "that assumes it (ivicl methods lists what each assumes)."
             )
     rng = np.random.default_rng(request.random_state)
+    if data.design is not None and not data.binary and request.combine != "means":
+        raise InputError(
+            f"combine='{request.combine}' takes people as independent; with cluster, strata or sampling_weights use "
+            "combine='means'."
+        )
     once = data.binary or request.combine == "means"
     limit = request.own.max_rows or (MAX_ROWS if once else MAX_ROWS_PER_THRESHOLD)
     merged = data.merged()
@@ -244,6 +249,7 @@ METHOD = Method(
     may_assume=(NO_DEFIERS,),
     covers=("set", "effect"),
     lost_outcomes="filled",
+    reads_design=True,
     uses_covariates=True,
     rung_without_covariates=True,
     options=NetworkOptions,

@@ -55,6 +55,7 @@ def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> t
     `data` has its equal rows merged.
     """
     if data.binary:
+        data = data if data.design is None else data.population().merged()  # a row a cluster is not needed here
         return [Table(data.x, data.z, data.t, data.y, data.mass)], None
     layout = _Layout.of(data)
     if request.combine == "means":

@@ -9,6 +9,7 @@ from ivicl.data import IVData
 from ivicl.identification.inequalities import Inequality
 from ivicl.methods.inequalities import check
 from ivicl.results.diagnostics.covariates import balance, positivity
+from ivicl.results.diagnostics.designs import design_finding, survey_design
 from ivicl.results.diagnostics.losses import loss_finding, losses
 from ivicl.results.diagnostics.measurements import compliance, first_stage, outcome
 from ivicl.results.diagnostics.records import (
@@ -41,7 +42,7 @@ def diagnose(data: IVData) -> Diagnostics:
     stage, who, inequalities = first_stage(everybody), compliance(data), tuple(check(data))
     chances, differences, lost = positivity(everybody), balance(everybody), losses(data)
     sample = Sample(everybody.n, data.report.n_rows, data.report.n_dropped, len(data.covariates))
-    outcomes = outcome(data)
+    outcomes, survey = outcome(data), survey_design(everybody)
     others = (
         _compliance_finding(who, stage),
         _inequality_finding(inequalities),
@@ -49,12 +50,13 @@ def diagnose(data: IVData) -> Diagnostics:
         *_balance_finding(differences),
         _sample_finding(sample, stage),
         *(Finding(odd.name, "look", odd.sentence, odd.remedy) for odd in data.report.oddities),
+        *design_finding(survey),
         *loss_finding(lost, data.outcome_range[1] - data.outcome_range[0]),
         _outcome_finding(outcomes, data.binary),
     )
     findings = (_first_stage_finding(stage, stopped=any(other.grade == "stop" for other in others)), *others)
     grade = max((finding.grade for finding in findings), key=GRADES.index)
-    return Diagnostics(stage, who, inequalities, chances, differences, sample, outcomes, findings, grade, lost)
+    return Diagnostics(stage, who, inequalities, chances, differences, sample, outcomes, findings, grade, lost, survey)
 
 
 def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:

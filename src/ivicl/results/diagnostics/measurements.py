@@ -10,18 +10,23 @@ from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import count_arms
 from ivicl.identification.losses import free_ends, nearest_cells
+from ivicl.methods.design.variance import mean_variance
 from ivicl.methods.lost import soft_table
 from ivicl.results.diagnostics.records import Compliance, FirstStage, OutcomeRange
 
 
 def first_stage(data: IVData) -> FirstStage:
     """The effect of the instrument on the treatment, with its standard error, F statistic and correlation."""
-    shares, sizes = [], []
+    shares, sizes, mass = [], [], data.mass
     for arm in (0.0, 1.0):
         here = data.z == arm
         sizes.append(data.w[here].sum())
-        shares.append(data.w[here] @ data.t[here] / sizes[-1])
+        shares.append(mass[here] @ data.t[here] / mass[here].sum())
     variance = sum(s * (1 - s) / n for s, n in zip(shares, sizes, strict=True))
+    if data.design is not None:
+        share = mass @ data.z / mass.sum()
+        side = np.where(data.z == 1, 1 / share, -1 / (1 - share))
+        variance = float(mean_variance((side * data.t)[:, None], data).variance[0])
     difference = shares[1] - shares[0]
     share_z = sizes[1] / sum(sizes)
     share_t = (1 - share_z) * shares[0] + share_z * shares[1]

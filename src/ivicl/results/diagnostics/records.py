@@ -117,6 +117,37 @@ class Losses(KeyedRecord):
 
 
 @dataclass(frozen=True)
+class SurveyDesign(KeyedRecord):
+    """What clusters, strata and sampling weights make of the number of people."""
+
+    design_effect_lower: float
+    """Variance of the estimated lower end of the identified set over that of as many independent people."""
+    design_effect_upper: float
+    effective_people: float
+    """As many independent people would tell as much about the end that is known worse."""
+    clusters: tuple[int, int] | None
+    """With Z = 0 and with Z = 1; None without clusters. A cluster that has people of both counts in both."""
+    n_clusters: int | None
+    """In all."""
+    assigned: str | None
+    """Whole clusters share an arm ("by cluster"), or people within them differ ("within clusters")."""
+    strata: int | None
+    sampling_ratio: float | None
+    """The largest sampling weight over the smallest."""
+
+    def in_short(self) -> str:
+        parts = []
+        if self.clusters is not None:
+            parts.append(f"{self.clusters[0]:,} clusters with Z = 0, {self.clusters[1]:,} with Z = 1, {self.assigned}")
+        if self.strata is not None:
+            parts.append(f"{self.strata:,} strata")
+        if self.sampling_ratio is not None:
+            parts.append(f"sampling weights 1 to {self.sampling_ratio:,.3g}")
+        effects = f"design effect {self.design_effect_lower:.2f} and {self.design_effect_upper:.2f}"
+        return f"{'; '.join(parts)}; {effects}, worth {self.effective_people:,.0f} independent people"
+
+
+@dataclass(frozen=True)
 class Finding(KeyedRecord):
     """One thing to know about the design, in a sentence for a trialist."""
 
@@ -149,6 +180,8 @@ class Diagnostics(KeyedRecord):
     """The worst grade of the findings."""
     losses: Losses | None = None
     """Outcomes lost of people whose instrument and treatment are known; None where there are none."""
+    design: SurveyDesign | None = None
+    """Clusters, strata and sampling weights; None where there are none."""
 
     @property
     def worth_reading(self) -> tuple[Finding, ...]:

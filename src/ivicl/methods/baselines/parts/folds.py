@@ -28,6 +28,18 @@ def merge_rows(columns: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.
     return distinct, np.bincount(inverse.ravel(), weights=weight, minlength=len(distinct))
 
 
+def split_clusters(
+    cluster: np.ndarray, arm: np.ndarray, weight: np.ndarray, folds: int, rng: np.random.Generator
+) -> Pieces:
+    """Whole clusters in a fold, because their people tell of each other; those of each arm are dealt out in turn."""
+    names, first, code = np.unique(cluster, return_index=True, return_inverse=True)
+    order = rng.permutation(len(names))
+    order = order[np.argsort(arm[first][order], kind="stable")]
+    fold = np.empty(len(names), dtype=np.intp)
+    fold[order] = np.arange(len(names)) % folds
+    return Pieces(np.arange(len(weight)), fold[code.ravel()], weight)
+
+
 def split_people(cell: np.ndarray, weight: np.ndarray, folds: int, rng: np.random.Generator) -> Pieces:
     """Stratified split: the people of a cell are lined up, rows in random order, and dealt out fold after fold.
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ivicl.data import Design
 from ivicl.errors import InputError
 from ivicl.methods.baselines.parts.calibration import cross_calibrate, log_loss
 from ivicl.methods.baselines.parts.dependencies import require
-from ivicl.methods.baselines.parts.folds import Pieces, merge_rows, split_people
+from ivicl.methods.baselines.parts.folds import Pieces, merge_rows, split_clusters, split_people
 from ivicl.methods.baselines.parts.learners import Learner, resolve_learners
 from ivicl.methods.baselines.parts.options import NuisanceOptions
 
@@ -46,6 +47,12 @@ class Nuisances:
     """(m, 2, 2, L) indexed [z][t][level]."""
     e: np.ndarray
     details: dict[str, Any] = field(default_factory=dict)
+    design: Design | None = None
+
+    @property
+    def mass(self) -> np.ndarray:
+        """(m,) how much of the population each piece stands for."""
+        return _mass(self.weight, self.design)
 
     def binary_law(self, j: int) -> np.ndarray:
         """(m, 2, 2, 2): the law of (T, 1{level >= j}) given Z."""
@@ -62,17 +69,22 @@ def estimate_nuisances(
     n_levels: int,
     config: NuisanceConfig,
     progress: bool = False,
+    design: Design | None = None,
 ) -> Nuisances:
     """Cross-fitted nuisances; without a covariate that varies, the frequencies themselves (then nothing is fitted)."""
     varies = (x != x[:1]).any(0) if len(x) else np.zeros(x.shape[1], dtype=bool)
-    columns, people = merge_rows(np.column_stack([x[:, varies], z, t, level]), weight)
-    x, z, t, level = columns[:, :-3], columns[:, -3], columns[:, -2], columns[:, -1].astype(np.intp)
+    told = [] if design is None else [values.astype(np.float64) for values in design.columns.values()]
+    columns, people = merge_rows(np.column_stack([x[:, varies], *told, z, t, level]), weight)
+    start = columns.shape[1] - 3 - len(told)
+    if design is not None:
+        design = Design(**{name: columns[:, start + k] for k, name in enumerate(design.columns)})
+    x, z, t, level = columns[:, :start], columns[:, -3], columns[:, -2], columns[:, -1].astype(np.intp)
     cell = t.astype(np.intp) * n_levels + level
     for arm in (0, 1):
         if people[z == arm].sum() == 0:
             raise InputError(f"the instrument takes only the value {1 - arm}; both arms need at least one person.")
     if not varies.any():
-        return _frequencies(z, t, level, people, cell, n_levels, config)
+        return _frequencies(z, t, level, people, cell, n_levels, config, design)
     smallest = min(people[z == arm].sum() for arm in (0, 1))
     if smallest < 2 * config.folds:
         raise InputError(
@@ -81,7 +93,10 @@ def estimate_nuisances(
         )
     require("sklearn", "plugin, levis or whitehouse")
     rng = np.random.default_rng(config.random_state)
-    pieces = split_people(z.astype(np.intp) * 2 * n_levels + cell, people, config.folds, rng)
+    if design is not None and design.cluster is not None:
+        pieces = split_clusters(design.cluster, z, people, config.folds, rng)
+    else:
+        pieces = split_people(z.astype(np.intp) * 2 * n_levels + cell, people, config.folds, rng)
     targets = {
         "arm 0": (cell, z == 0, 2 * n_levels),
         "arm 1": (cell, z == 1, 2 * n_levels),
@@ -89,7 +104,7 @@ def estimate_nuisances(
     }
     if config.propensity is not None:
         del targets["propensity"]
-    fitted = _cross_fit(x, people, pieces, targets, config, progress)
+    fitted = _cross_fit(x, people, pieces, targets, config, progress, _mass(people, design) / people)
 
     chosen: dict[str, str] = {}
     losses: dict[str, dict[str, float]] = {}
@@ -119,7 +134,8 @@ def estimate_nuisances(
         "propensity_range": [round(float(raw_e.min()), 6), round(float(raw_e.max()), 6)],
     }
     take = pieces.row
-    return Nuisances(z[take], t[take], level[take], pieces.weight, p, e, details)
+    own = None if design is None else design.take(take)
+    return Nuisances(z[take], t[take], level[take], pieces.weight, p, e, details, own)
 
 
 def _frequencies(
@@ -130,14 +146,24 @@ def _frequencies(
     cell: np.ndarray,
     n_levels: int,
     config: NuisanceConfig,
+    design: Design | None,
 ) -> Nuisances:
     table = np.zeros((2, 2 * n_levels))
-    np.add.at(table, (z.astype(np.intp), cell), people)
+    np.add.at(table, (z.astype(np.intp), cell), _mass(people, design))
     arms = table.sum(1)
     p = np.broadcast_to((table / arms[:, None]).reshape(2, 2, n_levels), (len(z), 2, 2, n_levels))
     e = np.full(len(z), arms[1] / arms.sum() if config.propensity is None else config.propensity)
     details = {"learner": "frequencies (no covariate varies)", "folds": 1, "calibrated": False}
-    return Nuisances(z, t, level, people, p, e, details)
+    return Nuisances(z, t, level, people, p, e, details, design)
+
+
+def _mass(people: np.ndarray, design: Design | None) -> np.ndarray:
+    """People by their sampling weights; the sum is that of the people."""
+    if design is None or design.sampling is None:
+        return people
+    total = people * design.sampling
+    mass: np.ndarray = total * (people.sum() / total.sum())
+    return mass
 
 
 def _cross_fit(
@@ -147,8 +173,9 @@ def _cross_fit(
     targets: dict[str, tuple[np.ndarray, np.ndarray, int]],
     config: NuisanceConfig,
     progress: bool,
+    each: np.ndarray,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Out-of-fold predictions (m, C) of every candidate for every target."""
+    """Out-of-fold predictions (m, C) of every candidate for every target; a person of a row counts by `each`."""
     joblib = require("joblib", "plugin, levis or whitehouse")
     learners = resolve_learners(config.learner)
     tasks, places = [], []
@@ -161,7 +188,7 @@ def _cross_fit(
             seed = int(np.random.SeedSequence([config.random_state, target_id, fold]).generate_state(1)[0] >> 1)
             for name, learner in learners.items():
                 test_x = x[pieces.row[held]]
-                tasks.append((learner, x[train], label[train], kept[train], test_x, n_classes, seed))
+                tasks.append((learner, x[train], label[train], (kept * each)[train], test_x, n_classes, seed))
                 places.append((target, name, held))
     rows = sum(len(task[1]) for task in tasks)
     n_jobs = config.n_jobs

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
+from scipy.stats import t as student
 
-from ivicl.data import IVData
+from ivicl.data import DataReport, IVData
 from ivicl.errors import InputError
 from ivicl.methods.base import Estimates, MethodBounds, Request
 from ivicl.methods.baselines.parts.levels import OutcomeLevels, outcome_levels
 from ivicl.methods.baselines.parts.nuisance import NuisanceConfig, Nuisances, estimate_nuisances
 from ivicl.methods.baselines.parts.options import NuisanceOptions
 from ivicl.methods.baselines.parts.scores import end_scores
+from ivicl.methods.design.variance import mean_variance
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class EndEstimates:
     upper: float
     se_lower: float
     se_upper: float
+    degrees: float = np.inf
+    """Of freedom, with clusters."""
 
 
 def fit_nuisances(data: IVData, request: Request) -> tuple[Nuisances, OutcomeLevels]:
@@ -35,8 +39,9 @@ def fit_nuisances(data: IVData, request: Request) -> tuple[Nuisances, OutcomeLev
     config = NuisanceConfig(random_state=request.random_state, **chosen)
     levels = outcome_levels(data, request.n_thresholds)
     nuisances = estimate_nuisances(
-        data.x, data.z, data.t, levels.level, data.w, len(levels.steps) + 1, config, request.progress
-    )
+        data.x, data.z, data.t, levels.level, data.w, len(levels.steps) + 1, config, request.progress,
+        data.design,
+    )  # fmt: skip
     return nuisances, levels
 
 
@@ -50,29 +55,41 @@ def estimate_ends(nuisances: Nuisances, steps: np.ndarray, form: str, sharpness:
         )
         lower += step * one.lower
         upper += step * one.upper
-    n = nuisances.weight.sum()
+    scores, n, mass = np.column_stack([lower, upper]), nuisances.weight.sum(), nuisances.mass
+    low, high = mass @ scores / mass.sum()
+    if nuisances.design is None:
+        se = np.sqrt(mass @ (scores - [low, high]) ** 2 / max(n - 1.0, 1.0) / n)
+        return EndEstimates(float(low), float(high), float(se[0]), float(se[1]))
+    people = _as_data(nuisances)
+    together, alone = mean_variance(scores, people), mean_variance(scores, people, clusters=False)
+    se = np.sqrt(np.maximum(together.variance, alone.variance))  # clusters never make people worth more
+    return EndEstimates(float(low), float(high), float(se[0]), float(se[1]), float(together.degrees.min()))
 
-    def mean_and_error(score: np.ndarray) -> tuple[float, float]:
-        mean = (nuisances.weight * score).sum() / n
-        variance = (nuisances.weight * (score - mean) ** 2).sum() / max(n - 1.0, 1.0)
-        return float(mean), float(np.sqrt(variance / n))
 
-    (low, se_low), (high, se_high) = mean_and_error(lower), mean_and_error(upper)
-    return EndEstimates(low, high, se_low, se_high)
+def _as_data(nuisances: Nuisances) -> IVData:
+    """The people of the pieces and their design, without outcomes and covariates."""
+    size = len(nuisances.z)
+    report = DataReport(int(nuisances.weight.sum()), size, 0)
+    nothing = np.zeros((size, 0))
+    return IVData(
+        nothing, nuisances.z, nuisances.t, np.zeros(size), nuisances.weight, (), (0.0, 1.0), True, report,
+        nuisances.design,
+    )  # fmt: skip
 
 
-def critical_value(kind: str, alpha: float, width: float, se: float) -> float:
-    """Multiplier of the standard errors.
+def critical_value(kind: str, alpha: float, width: float, se: float, degrees: float = np.inf) -> float:
+    """Multiplier of the standard errors; Student's where few clusters tell them.
 
     "imbens-manski" covers the effect with probability 1 - alpha wherever it lies in the identified set; "z" gives
     each end its own one-sided interval of level 1 - alpha / 2, so that the whole identified set is covered.
     """
+    law = norm if np.isinf(degrees) else student(degrees)
     if kind == "z":
-        return float(norm.ppf(1.0 - alpha / 2.0))
+        return float(law.ppf(1.0 - alpha / 2.0))
     if se <= 0.0:
-        return float(norm.ppf(1.0 - alpha))
+        return float(law.ppf(1.0 - alpha))
     shift = max(width, 0.0) / se
-    return float(brentq(lambda c: norm.cdf(c + shift) - norm.cdf(-c) - (1.0 - alpha), 0.0, 40.0))
+    return float(brentq(lambda c: law.cdf(c + shift) - law.cdf(-c) - (1.0 - alpha), 0.0, 1e6))
 
 
 def interval_kind(request: Request) -> str:
@@ -106,7 +123,7 @@ def one_step_bounds(
     ends = estimate_ends(nuisances, levels.steps, form, sharpness)
     span = float(levels.steps.sum())
     lower, upper = ends.lower - correction * span, ends.upper + correction * span
-    c = critical_value(kind, request.alpha, upper - lower, max(ends.se_lower, ends.se_upper))
+    c = critical_value(kind, request.alpha, upper - lower, max(ends.se_lower, ends.se_upper), ends.degrees)
     warnings = list(levels.notes)
     if lower > upper:
         warnings.append(

@@ -16,7 +16,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     """Point estimates of the covariate-adjusted bounds."""
     started = time.perf_counter()
     nuisances, levels = fit_nuisances(data, request)
-    share = nuisances.weight / nuisances.weight.sum()
+    share = nuisances.mass / nuisances.mass.sum()
     low = high = crossed = 0.0
     for j, step in enumerate(levels.steps, start=1):
         lower_terms, upper_terms = terms(nuisances.binary_law(j))
