@@ -6,16 +6,18 @@ The network is small and has learnt nothing; how the product feeds it and reads 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from ivicl import IVBounds, IVData
+from ivicl.data.design import Design
 from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Request
 from ivicl.methods.pretrained import schema_2
-from ivicl.methods.pretrained.method import METHOD, NetworkOptions
+from ivicl.methods.pretrained.method import METHOD, NetworkOptions, pose
 from ivicl.methods.pretrained.runtime import Model, graph_of
 from ivicl.methods.pretrained.stacks import Table, stacked
 from ivicl.methods.pretrained.tables import merged_table
@@ -129,7 +131,7 @@ def test_an_outcome_of_zeros_and_ones_stays_two_rows_whatever_its_range():
     assert merged_table(stretched).binary
 
 
-def test_an_amount_is_one_pass_of_no_more_rows_than_a_yes_or_no(fit, monkeypatch):
+def test_an_amount_is_one_pass_of_no_more_rows_than_a_yes_or_no(second_file, monkeypatch):
     shapes = []
     run = Model.predict
 
@@ -139,8 +141,9 @@ def test_an_amount_is_one_pass_of_no_more_rows_than_a_yes_or_no(fit, monkeypatch
 
     monkeypatch.setattr(Model, "predict", counted)
     frame = study(True)
-    fit(frame)
-    fit(frame | {"y": (frame["y"] > 0.5).astype(int)})
+    for y in (frame["y"], (frame["y"] > 0.5).astype(int)):
+        data = IVData.from_frame(frame | {"y": y}, covariates=X, outcome_range=(0, 1), **ROLES)
+        METHOD.bounds(data, Request(own=NetworkOptions(model=second_file)))
     assert shapes == [(1, 300, 3), (1, 300, 3)]
 
 
@@ -296,3 +299,77 @@ def test_the_model_card_can_be_made_of_it(second_file):
     model = Model.load(second_file)
     assert lines.synthetic(model, datasets=1)["width"] > 0
     assert lines.calibration(model, tables=4)["tables"] == 4
+
+
+@pytest.mark.parametrize("amounts", [False, True])
+def test_every_estimand_comes_from_its_own_head_and_mirrors(fit, amounts):
+    """A recoded treatment turns E Y(1) into E Y(0) and the ATT into minus the ATU; a recoded outcome m into 1 - m."""
+    frame = study(amounts, seed=4)
+    told = fit(frame, assume="no-defiers").estimands
+    treated = fit(frame | {"t": 1 - frame["t"]}, assume="no-defiers").estimands
+    outcome = fit(frame | {"y": 1 - frame["y"]}, assume="no-defiers").estimands
+    names = {"ATE": "ATE", "EY1": "EY0", "EY0": "EY1", "ATT": "ATU", "ATU": "ATT", "LATE": "LATE"}
+    for name, other in names.items():
+        here = (told[name].lower, told[name].upper, told[name].estimate_lower, told[name].estimate_upper)
+        turned = _ends(treated[other], mirrored=name not in ("EY1", "EY0"))
+        assert here == pytest.approx(turned, abs=EXACT), name
+        flipped = _ends(outcome[name], mirrored=True)
+        if name in ("EY1", "EY0"):
+            flipped = tuple(1 + end for end in flipped)
+        assert here == pytest.approx(flipped, abs=EXACT), name
+        assert here[0] <= here[2] <= here[3] <= here[1]
+        assert told[name].interval == "credible" and told[name].adjusted
+        assert ("no-defiers" in told[name].assumes) and told[name].covers == "set"
+    assert told["LATE"].estimate_lower == told["LATE"].estimate_upper
+    assert told["ATT"] != told["ATU"]
+
+
+def _ends(entry, mirrored: bool) -> tuple[float, ...]:
+    ends = (entry.lower, entry.upper, entry.estimate_lower, entry.estimate_upper)
+    return (-ends[1], -ends[0], -ends[3], -ends[2]) if mirrored else ends
+
+
+def test_an_estimand_that_is_asked_for_is_the_headline_with_its_posterior(fit):
+    frame = study(True, seed=5)
+    every = fit(frame).estimands
+    res = fit(frame, estimand="ATT")
+    assert res.estimand == "ATT" and (res.lower, res.upper) == (every["ATT"].lower, every["ATT"].upper)
+    low, high = res.interval(0.5)
+    assert res.lower < low <= high < res.upper
+    assert res.estimands["ATE"] == every["ATE"]
+    shifted = fit(frame | {"y": 10 * frame["y"] + 50}, estimand="EY0", outcome_range=(50, 60))
+    assert shifted.lower == pytest.approx(50 + 10 * every["EY0"].lower, abs=1e-3)
+    with pytest.raises(InputError, match="covers='set'"):
+        fit(frame, estimand="ATT", covers="effect")
+
+
+def test_the_effect_among_those_moved_needs_the_assumption_to_have_a_posterior(fit):
+    frame = study(False, seed=6)
+    plain, granted = fit(frame).estimands["LATE"], fit(frame, assume="no-defiers").estimands["LATE"]
+    assert plain.interval == "confidence" and granted.interval == "credible"
+    assert -1 <= granted.lower < granted.upper <= 1
+
+
+def test_an_average_over_nobody_is_left_out(second_file):
+    data = IVData.from_counts([30, 20, 0, 0, 25, 25, 0, 0])
+    found = METHOD.bounds(data, Request(own=NetworkOptions(model=second_file)))
+    assert set(found.estimands) == {"EY1", "EY0", "ATU"}
+
+
+def test_a_design_goes_through_its_own_input_and_nobody_weighs_more_than_one(second_file):
+    """Ten people who are alike are worth one; sampling weights are shared between the rows' weights and the factors."""
+    frame = study(False, n=400, seed=7)
+    for name in ("z", "t", "y"):
+        frame[name] = np.repeat(frame[name][::10], 10)
+    plain = IVData.from_frame(frame, covariates=["x0"], **ROLES)
+    model, request = Model.load(second_file), Request(own=NetworkOptions())
+    assert pose(plain, request, model).tables[0].design is None
+    question = pose(replace(plain, design=Design(cluster=np.arange(400) // 10)), request, model)
+    assert question.tables[0].w.sum() == 400
+    assert question.tables[0].design == pytest.approx(np.full(11, 0.1), abs=0.02)
+    weights = np.where(np.arange(400) % 2, 3.0, 1.0)
+    weighted = pose(replace(plain, design=Design(sampling=weights)), request, model).tables[0]
+    assert weighted.w.max() == pytest.approx(1) and weighted.w.min() == pytest.approx(1 / 3)
+    # Without the factors 267 people would be left of 400; Kish's formula says 320.
+    worth = weighted.w.sum() * weighted.design
+    assert ((worth > 200) & (worth < 420)).all()

@@ -17,6 +17,7 @@ from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData
 from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInfo, Request
+from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.estimands import ALL, AVERAGE
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
 from ivicl.methods.pretrained.batching import predict_tables
@@ -197,6 +198,8 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
                 f"the network has a posterior of the ATE and of the ends of the {asked}: use covers='set'."
             )
         effect, identified = None, heads[asked]
+    headline = asked if asked in heads else AVERAGE
+    varies = question.tables[0].varies
     covers = request.covers or usual
     lower, upper = (effect if effect is not None and covers == "effect" else identified).interval(request.alpha)
     warnings = question.warnings
@@ -209,9 +212,14 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
         effect,
         identified,
         covers,
-        estimand=asked if asked in heads else AVERAGE,
+        estimand=headline,
         estimates=Estimates(*identified.means, identified.lower.sd, identified.upper.sd),
         thresholds=cuts,
+        estimands={
+            name: EstimandBounds.from_posterior(each, request.alpha, (*METHOD.assumptions, *request.assume), varies)
+            for name, each in heads.items()
+            if name != headline
+        },
         row_laws=rows_seen(question.tables[0], posteriors) if whole else None,
         model=question.model,
         warnings=warnings,
