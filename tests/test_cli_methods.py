@@ -19,6 +19,7 @@ def test_every_method_with_what_it_is(run):
     late, plugin, network = found["late"], found["plugin"], found["ivicl"]
     assert (late["interval"], late["estimands"]) == ("confidence", ["LATE", "ITT"])
     assert "no-defiers" in late["assumptions"] and late["installed"] is True
+    assert network["may_assume"] == ["no-defiers"] and late["may_assume"] == []
     assert (plugin["interval"], plugin["extra"]) == ("estimate", "baselines")
     assert network["options"] == ["model", "max_rows"] and network["covers"] == ["set", "effect"]
     table = run("methods")[1]

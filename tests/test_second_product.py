@@ -373,3 +373,14 @@ def test_a_design_goes_through_its_own_input_and_nobody_weighs_more_than_one(sec
     # Without the factors 267 people would be left of 400; Kish's formula says 320.
     worth = weighted.w.sum() * weighted.design
     assert ((worth > 200) & (worth < 420)).all()
+
+
+def test_the_command_takes_an_assumption_and_an_estimand(second_file, run):
+    people = ["158", "14", "0", "0", "52", "12", "23", "78"]
+    counts = ["counts", *people, "--model", str(second_file), "--format", "json"]
+    code, out, _ = run(*counts, "--assume", "no-defiers", "--estimand", "LATE")
+    told = json.loads(out)
+    assert code == 0 and "no-defiers" in told["assumptions"]
+    assert told["estimand"] == "LATE" and told["interval_kind"] == "credible"
+    code, _, said = run(*counts, "--assume", "monotone")
+    assert code == 2 and "'monotone'" in said and "no-defiers" in said

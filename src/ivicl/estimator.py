@@ -34,7 +34,7 @@ class IVBounds:
         estimand: what is asked for, as "ATE", "ATT", "ATU", "EY1", "EY0", "RR", "ITT", "LATE" or "LIFT"; None is the
             method's own (LATE for `late`, ATE for the others). All that a method knows is in `res.estimands`.
         assume: what you grant beyond the method's own assumptions, as ("no-defiers",): nobody is moved against one
-            direction of the instrument. `ivicl methods` says which methods can make use of what.
+            direction of the instrument. `ivicl methods --format json` says which methods can make use of what.
         combine: what the network makes of an outcome that is not binary: "means" bounds the effects that the means
             of the outcome allow, in one pass; the others make `n_thresholds` binary problems of it: "comonotone" adds
             their quantiles and never claims more than they do; "independent" lets their errors cancel, which gives an

@@ -41,6 +41,7 @@ def batch(
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     estimand: flags.Estimand = None,
+    assume: flags.Assume = None,
     seed: flags.Seed = 0,
     option: flags.Options = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a batch that was interrupted.")] = False,
@@ -56,7 +57,7 @@ def batch(
     from ivicl.scale.outcomes import split_outcomes
     from ivicl.scale.store import Store, describe
 
-    asked = [] if estimand is None else [f"estimand={estimand}"]
+    asked = [f"{name}={value}" for name, value in (("estimand", estimand), ("assume", assume)) if value is not None]
     estimator = flags.estimator(method, alpha, seed, [*(option or []), *asked])
     outcomes = flags.names([outcome])
     roles = [

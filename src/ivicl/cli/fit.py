@@ -52,6 +52,7 @@ def fit(
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     estimand: flags.Estimand = None,
+    assume: flags.Assume = None,
     output_format: OutputFormat = None,
     output: OutputFile = None,
     seed: flags.Seed = 0,
@@ -69,7 +70,7 @@ def fit(
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
     pages = Pages(report, title, question, plot, also)
-    estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand))
+    estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
         cluster, strata, sampling_weights,
@@ -92,6 +93,7 @@ def counts(
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     estimand: flags.Estimand = None,
+    assume: flags.Assume = None,
     output_format: OutputFormat = None,
     output: OutputFile = None,
     seed: flags.Seed = 0,
@@ -114,7 +116,7 @@ def counts(
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
     pages = Pages(report, title, question, plot, also)
-    estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model, estimand))
+    estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model, estimand, assume))
     with design_warnings_off():
         result = estimator.fit_counts(table, missing_outcome)
     _hand_over(result, chosen, output, pages, strict)
@@ -222,10 +224,15 @@ def _read(source: str, roles: Roles) -> IVData:
 
 
 def _with_flags(
-    option: list[str] | None, combine: str | None, thresholds: int | None, model: str | None, estimand: str | None
+    option: list[str] | None,
+    combine: str | None,
+    thresholds: int | None,
+    model: str | None,
+    estimand: str | None,
+    assume: str | None,
 ) -> list[str]:
     """The flags that have names of their own, as options of the estimator."""
-    given = {"combine": combine, "n_thresholds": thresholds, "model": model, "estimand": estimand}
+    given = {"combine": combine, "n_thresholds": thresholds, "model": model, "estimand": estimand, "assume": assume}
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 

@@ -68,6 +68,15 @@ Estimand = Annotated[
         show_default=False,
     ),
 ]
+Assume = Annotated[
+    str | None,
+    typer.Option(
+        "--assume",
+        help="What you grant beyond the method's own assumptions: no-defiers, for method exact and networks of graph "
+        "schema 2.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of methods that use chance.")]
 Options = Annotated[
     list[str] | None, typer.Option("--set", help="NAME=VALUE: an option of the method. May be given again.")

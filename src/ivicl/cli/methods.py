@@ -47,6 +47,7 @@ def about(method: Method) -> dict[str, Any]:
         "interval": method.interval,
         "estimands": list(method.estimands),
         "assumptions": list(method.assumptions),
+        "may_assume": list(method.may_assume),
         "covers": list(method.covers),
         "uses_covariates": method.uses_covariates,
         "options": [field.name for field in fields(method.options)],
