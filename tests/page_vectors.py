@@ -148,7 +148,7 @@ def files(rng: np.random.Generator) -> dict[str, dict[str, Any]]:
 COUNTS: dict[str, list[int]] = {
     "cholestyramine": np.ravel(datasets.COUNTS["cholestyramine"]).tolist(),
     "vitamin A": np.ravel(datasets.COUNTS["vitamin_a"]).tolist(),
-    "the data contradict the instrument": [50, 5, 5, 400, 400, 5, 50, 5],
+    "the data contradict the instrument": [20, 70, 5, 5, 70, 20, 5, 5],
     "few people": [3, 2, 0, 1, 1, 2, 4, 2],
     "instrument and treatment perhaps swapped": [80, 60, 30, 40, 0, 0, 50, 70],
     "two-sided, the instrument lowers the treatment": [120, 60, 80, 200, 210, 90, 40, 60],

@@ -16,8 +16,9 @@ export function erfc(x: number): number {
   return Math.exp(-x * x) / (Math.sqrt(Math.PI) * (x + fraction));
 }
 
+/** By the error function, as Python's: what is smaller than rounding is zero. */
 export function normalCdf(x: number): number {
-  return 0.5 * erfc(-x / Math.SQRT2);
+  return 0.5 * (1 + (1 - erfc(x / Math.SQRT2)));
 }
 
 /** The normal quantile, by Newton's method on the cdf. */

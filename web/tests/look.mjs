@@ -17,7 +17,14 @@ try {
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 390, height: 800 });
   await shot("counts-phone");
+  await page.click("button[data-example=encouragement]");
+  await page.waitForFunction(() => document.querySelector("#shell-call")?.textContent.includes("encouragement"));
+  await shot("file-phone");
   await page.setViewportSize({ width: 1280, height: 900 });
+  await page.click("#tab-counts");
+  for (const [id, count] of Object.entries({ n000: 20, n001: 70, n010: 5, n011: 5, n100: 70, n101: 20, n110: 5, n111: 5 })) await page.fill(`#${id}`, String(count));
+  await page.waitForSelector(".headline");
+  await shot("stop");
   for (const example of ["encouragement", "earnings"]) {
     await page.click(`button[data-example=${example}]`);
     await page.waitForSelector("#answer, .refusal", { timeout: 60000 });
