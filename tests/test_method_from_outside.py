@@ -80,7 +80,7 @@ def test_fit_summary_and_row(fitted):
 
 
 def test_ladder_and_pictures(fitted, tmp_path):
-    assert [rung.method for rung in fitted.ladder] == ["manski", "manski-iv", "balke-pearl", "padded", "late"]
+    assert [rung.method for rung in fitted.ladder] == ["manski", "manski-iv", "balke-pearl", "padded", "late", "late"]
     own = fitted.ladder.get("padded")
     assert own.label == "Padded difference" and (own.lower, own.upper) == (fitted.lower, fitted.upper)
     assert own.assumption == f"An instrument as good as randomised; equal effects. {OWN_WORDS}"

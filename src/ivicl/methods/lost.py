@@ -69,6 +69,8 @@ def joined(data: IVData, down: MethodBounds, up: MethodBounds) -> MethodBounds:
         posterior=None,
         identified_set=identified,
         estimates=estimates,
+        estimands={},
+        draws=None,
         warnings=tuple(dict.fromkeys((*down.warnings, *up.warnings))),
         details=down.details | extra,
     )
