@@ -57,8 +57,7 @@ def batch(
     from ivicl.scale.outcomes import split_outcomes
     from ivicl.scale.store import Store, describe
 
-    asked = [f"{name}={value}" for name, value in (("estimand", estimand), ("assume", assume)) if value is not None]
-    estimator = flags.estimator(method, alpha, seed, [*(option or []), *asked])
+    estimator = flags.estimator(method, alpha, seed, flags.named_options(option, estimand=estimand, assume=assume))
     outcomes = flags.names([outcome])
     roles = [
         flags.roles(

@@ -232,8 +232,9 @@ def _with_flags(
     assume: str | None,
 ) -> list[str]:
     """The flags that have names of their own, as options of the estimator."""
-    given = {"combine": combine, "n_thresholds": thresholds, "model": model, "estimand": estimand, "assume": assume}
-    return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
+    return flags.named_options(
+        option, combine=combine, n_thresholds=thresholds, model=model, estimand=estimand, assume=assume
+    )
 
 
 def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, pages: Pages, strict: bool) -> None:

@@ -153,6 +153,11 @@ def roles(
     )
 
 
+def named_options(option: list[str] | None, **given: object) -> list[str]:
+    """The options of --set, and flags that have names of their own as further ones where they were given."""
+    return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
+
+
 def names(texts: list[str] | None) -> list[str]:
     """Names separated by commas, in a flag that may be given again."""
     return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]

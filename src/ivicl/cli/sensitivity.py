@@ -45,16 +45,21 @@ def sensitivity(
     strata: flags.Strata = None,
     sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
+    cap: flags.Cap = None,
     missing: flags.Missing = "drop",
     one: flags.Ones = None,
     kind: Kind = "exclusion",
     eps: Eps = None,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
+    assume: flags.Assume = None,
     output_format: Annotated[Format | None, FORMAT_FLAG] = None,
     output: OutputFile = None,
     seed: flags.Seed = 0,
     option: flags.Options = None,
+    combine: flags.Combine = None,
+    thresholds: flags.NThresholds = None,
+    model: flags.ModelFile = None,
     plot: PlotFile = None,
     strict: flags.Strict = False,
 ) -> None:
@@ -66,10 +71,11 @@ def sensitivity(
     chosen = choose_format(output_format, output, Format)
     check_kind(kind)
     shares = None if eps is None else checked_eps(flags.numbers(eps, "--eps")).tolist()
-    estimator = flags.estimator(method, alpha, seed, option)
+    options = flags.named_options(option, combine=combine, n_thresholds=thresholds, model=model, assume=assume)
+    estimator = flags.estimator(method, alpha, seed, options)
     estimator.request()
     roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one,
+        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, cap=cap,
         cluster=cluster, strata=strata, sampling_weights=sampling_weights,
     )  # fmt: skip
     data = IVData.from_roles(open_table(source), roles)

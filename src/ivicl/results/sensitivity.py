@@ -295,8 +295,6 @@ def _notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
             f"The sample contradicts the assumptions by {100 * curves.law.excess:.3g} % of an arm's people; the bounds "
             "are those of the nearest law that does not."
         )
-    if result.source is not None and result.source.data.lost is not None:
-        notes.append("People whose outcome is missing have no part in how far the bounds move.")
     if not result.binary:
         notes.append("The bounds are those that the means of the outcome allow.")
     return tuple(notes)
