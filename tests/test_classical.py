@@ -139,6 +139,7 @@ def test_inequality_p_value_is_uniform_on_the_boundary():
     assert 0.035 < low / 2000 < 0.065
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 @pytest.mark.parametrize("method", NO_COVARIATE_METHODS)
 def test_violating_samples_never_crash_never_cross_and_say_so(method):
     rng = np.random.default_rng(0)
@@ -154,6 +155,7 @@ def test_violating_samples_never_crash_never_cross_and_say_so(method):
             assert any("violates the instrumental inequality" in w for w in found.warnings)
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_for_a_binary_outcome_sharp_is_balke_pearl_whatever_the_sample():
     rng = np.random.default_rng(1)
     violated = 0
@@ -165,6 +167,7 @@ def test_for_a_binary_outcome_sharp_is_balke_pearl_whatever_the_sample():
     assert violated > 5
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_impossible_samples_of_amounts_give_bounds_and_say_so():
     """Arms that share no outcome among the treated: no threshold need show it, the levels together do."""
     rng = np.random.default_rng(2)
@@ -221,6 +224,7 @@ def test_a_useless_instrument_gives_the_whole_range():
     assert "estimate" not in found.details
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_constant_treatment_is_data():
     found = IVBounds(method="balke-pearl").fit_counts([10, 20, 0, 0, 12, 18, 0, 0])
     assert found.lower == pytest.approx(-0.6, abs=0.07)

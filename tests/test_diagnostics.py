@@ -151,6 +151,7 @@ def test_the_ladder_stands_in_every_result():
     assert [rung.method for rung in other.ladder][-2:] == ["sharp", "late"]
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_what_to_do_stands_apart_from_what_was_found_and_readers_see_both(tmp_path):
     frame = made_up(1000, amounts=True)
     frame["y"][0] = 1000.0

@@ -120,3 +120,26 @@ def test_batch_finishes_and_then_says_it(run, tmp_path, ending):
     rows = pl.read_ndjson(io.StringIO(out)) if ending == "-" else read[ending](output)
     assert rows["grade"].to_list() == ["stop", "ok"] and HEADLINE in rows["findings"][0]
     assert run(*arguments, *([] if ending == "-" else ["--overwrite"]))[0] == 0
+
+
+def test_a_batch_that_goes_on_counts_the_stops_of_both_runs(run, tmp_path, monkeypatch):
+    from ivicl.errors import InputError
+    from ivicl.scale import many
+    from ivicl.scale.store import Store
+
+    source, output = tmp_path / "studies.csv", str(tmp_path / "bounds.csv")
+    frame(a=IMPOSSIBLE, b=CLEAN, c=IMPOSSIBLE).write_csv(source)
+    arguments = ("batch", str(source), "--by", "study", *ROLES, "-m", "balke-pearl", "-o", output, "--strict")
+    add = Store.add
+
+    def interrupted(self, studies, rows):
+        add(self, studies, rows)
+        raise InputError("the machine was needed.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(many, "STUDIES_PER_CHUNK", 2)
+        patch.setattr(Store, "add", interrupted)
+        assert run(*arguments)[0] == 2
+    code, _, err = run(*arguments, "--resume")
+    assert code == 3 and "2 of 3 studies were done before" in err
+    assert err.count("2 of 3 studies are graded stop") == 1

@@ -89,6 +89,7 @@ def test_a_bad_study_is_a_row_with_its_error(stand_in):
     assert many["error"].null_count() == 2
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_codings_and_range_are_those_of_the_whole_table(stand_in):
     """Nobody treated in one study, two amounts of outcome in another: both must mean what they mean elsewhere."""
     frame = studies([80, 80, 80], amounts=True).with_columns(

@@ -106,6 +106,7 @@ def test_copies_and_weights_are_the_same(stand_in):
         assert (a.lower, a.upper) == pytest.approx((b.lower, b.upper))
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_columns_beyond_the_limit_are_named(monkeypatch):
     model = StandIn(max_features=2)
     monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))

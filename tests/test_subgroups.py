@@ -72,6 +72,7 @@ def test_lost_outcomes_stay_with_their_group():
     assert (male.lower, male.upper) == pytest.approx((alone.lower, alone.upper))
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_a_group_that_cannot_be_fitted_is_a_row_with_its_reason(fitted):
     table = trial().with_columns(sex=pl.when(pl.col("z") == 1).then(pl.col("sex")).otherwise(pl.lit("female")))
     found = IVBounds("balke-pearl").fit(table, covariates=["sex"], **ROLES).by("sex")

@@ -29,6 +29,7 @@ from ivicl.benchmarks.report import Report
 from ivicl.benchmarks.runner import run_jobs
 from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.benchmarks.store import RunKey, RunStore
+from ivicl.errors import design_warnings_off
 from ivicl.methods.base import Method
 from ivicl.version import __version__
 
@@ -83,7 +84,8 @@ def unusable(methods: set[str], model: str = "") -> dict[str, str]:
     reasons = {}
     for method in sorted(methods):
         try:
-            MethodSpec.parse(method).estimator(model).fit_data(sample)
+            with design_warnings_off():
+                MethodSpec.parse(method).estimator(model).fit_data(sample)
         except Exception as error:
             reasons[method] = f"{type(error).__name__}: {error}"
     return reasons

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ivicl.errors import design_warnings_off
+
 COLD_RUNS = 5
 """Processes started for the cold command: one alone tells more about the machine's minute than about the command."""
 
@@ -76,13 +78,14 @@ def measure(quick: bool = False) -> Iterator[Timing]:
 
 def _best(action: Callable[[], Any], times: int) -> float:
     """The shortest of several runs after one that warms up; a long action runs once, cold."""
-    if times > 1:
-        action()
     found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        action()
-        found.append(time.perf_counter() - start)
+    with design_warnings_off():
+        if times > 1:
+            action()
+        for _ in range(times):
+            start = time.perf_counter()
+            action()
+            found.append(time.perf_counter() - start)
     return min(found)
 
 

@@ -135,14 +135,12 @@ def _ids(column: Column) -> Oddity | None:
     if n < LEAST_ROWS:
         return None
     values = column.values[~column.missing]
-    distinct = len(set(values.tolist()))
     if column.kind == "text":
-        likely = distinct > 0.9 * n and not _all_texts(column, NUMBER, DECIMAL_COMMA, DATE)
-    elif column.kind == "number" and distinct == n:
-        whole = np.array_equal(values, np.round(values))
-        likely = whole and (values.max() - values.min() == n - 1 or ID_NAME.search(column.name) is not None)
+        likely = len(column.levels()) > 0.9 * n and not _all_texts(column, NUMBER, DECIMAL_COMMA, DATE)
     else:
-        likely = False
+        likely = column.kind == "number" and len(values) == n and np.array_equal(values, np.round(values))
+        likely = likely and (values.max() - values.min() == n - 1 or ID_NAME.search(column.name) is not None)
+        likely = likely and len(np.unique(values)) == n
     if not likely:
         return None
     sentence = f"The covariate '{column.name}' is different in nearly every row, like a name or a number of the person."

@@ -18,7 +18,7 @@ import polars as pl
 from ivicl.benchmarks.base import Shown, Study
 from ivicl.benchmarks.figures import STYLE, legend, pyplot, save
 from ivicl.benchmarks.method_spec import colour_of, name_of
-from ivicl.errors import IVICLError
+from ivicl.errors import IVICLError, design_warnings_off
 from ivicl.estimator import IVBounds
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.laws import law_of as law_of_counts
@@ -95,7 +95,8 @@ def _compare(
 
 def _network(counts: np.ndarray, seed: int, model: str) -> BinnedPosterior:
     options: dict[str, Any] = {"model": model} if model else {}
-    found = IVBounds(method="ivicl", **options).fit_counts(counts).posterior
+    with design_warnings_off():
+        found = IVBounds(method="ivicl", **options).fit_counts(counts).posterior
     if found is None:
         raise IVICLError("the network gave no posterior")
     return found
