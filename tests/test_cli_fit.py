@@ -167,7 +167,7 @@ def test_exact_from_the_command_line(run):
         (["--report", "bounds.pdf"], "--report must end in .html or .htm (a browser prints it as PDF)"),
         (["--plot", "bounds.html"], "--plot must end in .svg or .png or .pdf"),
         (["--plot", "no-such-folder/bounds.svg"], "the folder of --plot no-such-folder/bounds.svg does not exist"),
-        (["--title", "A trial"], "--title and --question are the report's"),
+        (["--title", "A trial"], "--title, --question and --also are the report's"),
     ],
 )
 def test_pages_that_cannot_be_written_are_refused_at_once(run, extra, sentence):

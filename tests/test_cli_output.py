@@ -132,7 +132,7 @@ def test_the_output_is_called_output_everywhere():
         if "-o" in flags:
             with_output.add(name)
     wanted = {"fit", "counts", "compare", "check", "batch", "bench", "reproduce", "convert-rct", "train", "export"}
-    assert with_output == wanted | {"prior sample", "prior plot"}
+    assert with_output == wanted | {"plan", "sensitivity", "prior sample", "prior plot"}
 
 
 def test_old_names_of_flags_still_work_and_say_so(run, tmp_path):

@@ -184,7 +184,7 @@ def test_command(run, file, tmp_path):
         (["-m", "manski@within"], "an option of --method manski@within must be NAME=VALUE, but is 'within'."),
         (["-m", "manski", "--alpha", "3"], "alpha must lie between 0 and 1, but is 3.0."),
         (["-m", "manski", "-x", "young"], "there is no column 'young'"),
-        (["-m", "manski", "--plot", "methods.xyz"], "a picture cannot be saved as 'methods.xyz'"),
+        (["-m", "manski", "--plot", "methods.xyz"], "--plot must end in .svg or .png or .pdf"),
     ],
 )
 def test_bad_input_is_one_sentence(run, file, more, sentence):

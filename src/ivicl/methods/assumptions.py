@@ -118,6 +118,9 @@ ASSUMPTIONS = {
 }
 """Key -> assumption, in the order in which a reader meets them."""
 
+NO_DEFIERS = "no-defiers"
+"""The key that users may grant (`assume=`), for methods that ask whether they did."""
+
 
 def in_reading_order(assumed: Sequence[str]) -> list[str]:
     """Known keys first, as in ASSUMPTIONS; then sentences of the method's own."""

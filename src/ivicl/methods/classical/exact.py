@@ -15,6 +15,7 @@ from ivicl.data import IVData
 from ivicl.errors import InputError
 from ivicl.identification.strata import GAMMA
 from ivicl.identification.weaker_ends import sharp
+from ivicl.methods.assumptions import NO_DEFIERS
 from ivicl.methods.base import Estimates, Method, MethodBounds, Request
 from ivicl.methods.classical.exact_sampler import MOST_LEVELS, WATCHED, Question, exact_posteriors
 from ivicl.methods.classical.sharp import level_counts
@@ -57,8 +58,8 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
         )
     question = Question(
         values=tuple(((values - low) / (high - low)).tolist()),
-        no_defiers="no-defiers" in request.assume,
-        sharp=own.ends == "sharp",
+        no_defiers=NO_DEFIERS in request.assume,
+        sharp=own.ends == ENDS[0],
         keep_draws=True,
     )
     found = exact_posteriors(
@@ -112,7 +113,7 @@ METHOD = Method(
     "outcome values, no covariates",
     procedure="the exact posterior of the table of counts under a Dirichlet prior on the types of people",
     assumptions=("exchangeable", "exclusion", "no-interference", "bounded", "prior"),
-    may_assume=("no-defiers",),
+    may_assume=(NO_DEFIERS,),
     estimands=ALL,
     means=sharp,
     covers=("set", "effect"),

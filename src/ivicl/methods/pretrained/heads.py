@@ -11,8 +11,6 @@ from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.row_laws import RowLaws
 from ivicl.posterior import IdentifiedSet
 
-NO_DEFIERS = "no-defiers"
-
 
 def ends_by_estimand(
     posteriors: Posteriors, data: IVData, no_defiers: bool, degrees: np.ndarray | None = None

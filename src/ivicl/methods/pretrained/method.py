@@ -16,13 +16,14 @@ import numpy as np
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData
 from ivicl.errors import InputError, ModelFileError
+from ivicl.methods.assumptions import NO_DEFIERS
 from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInfo, Request
 from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.estimands import ALL, AVERAGE
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
 from ivicl.methods.pretrained.batching import predict_tables
 from ivicl.methods.pretrained.effective import Worth, worth
-from ivicl.methods.pretrained.heads import NO_DEFIERS, ends_by_estimand, rows_seen
+from ivicl.methods.pretrained.heads import ends_by_estimand, rows_seen
 from ivicl.methods.pretrained.large import (
     MAX_ROWS,
     MAX_ROWS_PER_THRESHOLD,
