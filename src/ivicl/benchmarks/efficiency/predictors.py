@@ -10,9 +10,10 @@ import numpy as np
 
 from ivicl.data import IVData
 from ivicl.errors import InputError
+from ivicl.methods.assumptions import NO_DEFIERS
 from ivicl.methods.base import MethodBounds, Request
 from ivicl.methods.pretrained.batching import predict_tables
-from ivicl.methods.pretrained.heads import NO_DEFIERS, ends_by_estimand
+from ivicl.methods.pretrained.heads import ends_by_estimand
 from ivicl.methods.pretrained.method import NetworkOptions, pose, settle
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.pretrained.schema_2 import POINT
