@@ -246,7 +246,7 @@ def test_every_line_of_the_card_reads_a_figure_that_its_part_gives(monkeypatch):
     }
     monkeypatch.setattr(card, "PARTS", card.PARTS | small)
     usual = [line for line in card.CARD if line.part in card.PARTS]
-    assert {line.part for line in card.CARD} <= set(card.PARTS) | set(card.LONG_PARTS)
+    assert {line.part for line in card.CARD} <= set(card.PARTS) | set(card.SECOND_PARTS) | set(card.LONG_PARTS)
     found = card.evaluate(StandIn())
     assert [entry["line"] for entry in found["card"]] == [line.name for line in usual]
     assert set(found["parts"]) == set(card.PARTS)

@@ -276,7 +276,7 @@ def make_result(
         outcome_range=data.outcome_range,
         cap=data.report.cap,
         binary=data.binary,
-        diagnostics=diagnose(data),
+        diagnostics=diagnose(data, found.row_laws),
         posterior=found.posterior,
         identified_set=found.identified_set,
         covers=found.covers,

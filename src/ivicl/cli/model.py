@@ -14,6 +14,10 @@ from ivicl.cli.output import PLAIN_FORMAT_FLAG, TableOrJson
 if TYPE_CHECKING:
     from ivicl.methods.pretrained.runtime import Model
 
+Judged = Annotated[
+    Path | None,
+    typer.Option("--model", help="A model file, or a training run's folder; by default the shipped model."),
+]
 ModelFile = Annotated[Path | None, typer.Option("--model", help="A model file; by default the shipped one.")]
 
 
@@ -23,26 +27,28 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    model: ModelFile = None,
+    model: Judged = None,
     parts: Annotated[str, typer.Option(help="Comma-separated parts; by default all that take minutes.")] = "",
     output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
     """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores.
 
     The part "efficiency" takes an hour or more and runs only if it is named; "efficiency_quick" tries it on fewer data
-    sets, others, and "efficiency_levis" judges Levis et al. on those.
+    sets, others, and "efficiency_levis" judges Levis et al. on those. A network of graph schema 2 is also judged on
+    one-sided trials ("trials"), on millions of people ("huge"), in every head ("heads"), and by its alarm ("alarm").
     """
     need_torch()
-    from ivicl.benchmarks.model_card.card import LONG_PARTS, PARTS, as_text
+    from ivicl.benchmarks.model_card.card import LONG_PARTS, PARTS, SECOND_PARTS, as_text
     from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
+    from ivicl.benchmarks.second_card.checkpoint import load
     from ivicl.errors import InputError
 
     names = [name.strip() for name in parts.split(",") if name.strip()]
-    known = [*PARTS, *LONG_PARTS]
+    known = [*PARTS, *SECOND_PARTS, *LONG_PARTS]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InputError(f"There is no part {unknown[0]!r} of the evaluation; the parts are {', '.join(known)}.")
-    found = run_evaluation(_load(model), names or None, progress=True)
+    found = run_evaluation(load(model), names or None, progress=True)
     typer.echo(json.dumps(found, indent=1) if output_format is TableOrJson.json else as_text(found))
 
 

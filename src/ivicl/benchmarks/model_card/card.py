@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ivicl.benchmarks.efficiency.judge import FULL, QUICK, judge
 from ivicl.benchmarks.efficiency.predictors import of_method, of_model
 from ivicl.benchmarks.efficiency.summary import as_text as efficiency_text
 from ivicl.benchmarks.model_card import lines
+from ivicl.benchmarks.second_card.alarm import alarm
+from ivicl.benchmarks.second_card.counts import huge_tables, one_sided_trials
+from ivicl.benchmarks.second_card.heads import calibration_of_heads
+from ivicl.errors import InputError
 from ivicl.methods.pretrained.runtime import Model
 
 
@@ -24,24 +28,40 @@ class Line:
     at_least: bool
     limit: str
     """What nobody can beat, or what the paper reports."""
+    second: float | None = None
+    """What a network of graph schema 2 must reach, where that is another target."""
+
+    def of(self, model: Model) -> Line:
+        """The line as it holds for a model."""
+        return replace(self, target=self.second) if self.second is not None and _answers_more(model) else self
 
     def reached(self, value: float) -> bool:
         return value >= self.target if self.at_least else value <= self.target
 
 
 CARD = (
-    Line("no covariates: mean error of the 0.5 and 99.5 % quantiles", "exact", "quantile_error", 0.010, False, "0.003"),
-    Line("no covariates: that of the worst table", "exact", "table_error_worst", 0.06, False, ""),
+    Line(
+        "no covariates: mean error of the 0.5 and 99.5 % quantiles",
+        "exact",
+        "quantile_error",
+        0.010,
+        False,
+        "0.003",
+        0.006,
+    ),
+    Line("no covariates: that of the worst table", "exact", "table_error_worst", 0.06, False, "", 0.05),
     Line("no covariates: worst single quantile", "exact", "quantile_error_worst", 0.06, False, ""),
-    Line("no covariates: KL on 128 bins, nats", "exact", "kl", 0.02, False, "0"),
+    Line("no covariates: KL on 128 bins, nats", "exact", "kl", 0.02, False, "0", 0.012),
     Line("calibration on the prior: p of uniform ranks", "calibration", "p_value", 0.01, True, ""),
     Line("synthetic: interval contains both true ends", "synthetic", "validity", 0.97, True, "1.00 over 10 (paper)"),
-    Line("synthetic: mean width / mean true width", "synthetic", "width_ratio", 1.30, False, "about 1.15 (paper)"),
+    Line(
+        "synthetic: mean width / mean true width", "synthetic", "width_ratio", 1.30, False, "about 1.15 (paper)", 1.18
+    ),
     Line("synthetic: the same with covers='effect'", "synthetic", "effect_validity", 0.97, True, ""),
     Line("synthetic: its mean width / mean true width", "synthetic", "effect_width_ratio", 1.30, False, ""),
     Line("synthetic: mean error of the ends' posterior means", "synthetic", "ends_error", 0.05, False, ""),
     Line("eight noise covariates: change of the width", "noise", "change", 0.05, False, "0"),
-    Line("one-sided tables: mean error of the quantiles", "one_sided", "quantile_error", 0.010, False, "0.003"),
+    Line("one-sided tables: mean error of the quantiles", "one_sided", "quantile_error", 0.010, False, "0.003", 0.004),
     Line("efficiency, binary: mean over families and n", "efficiency", "binary_efficiency", 1.35, False, "1"),
     Line("efficiency, binary: worst up to 16,000", "efficiency", "binary_efficiency_worst", 1.9, False, "1"),
     Line("efficiency, binary: worst at 64,000", "efficiency", "binary_efficiency_large", 2.2, False, "1"),
@@ -51,6 +71,11 @@ CARD = (
     Line("families: set held below nominal by at most", "efficiency", "coverage_shortfall", 0.03, False, "0"),
     Line("families: set held at 95 %, worst family", "efficiency", "family_coverage_95", 0.90, True, "0.95"),
     Line("families: set held at 99 %, worst family", "efficiency", "family_coverage_99", 0.97, True, "0.99"),
+    Line("every head on the prior: smallest p by Holm", "heads", "p_holm", 0.01, True, ""),
+    Line("one-sided trials: ATT and LATE differ by", "trials", "difference", 0.005, False, "0"),
+    Line("1e6 to 1e8 people: efficiency at worst", "huge", "efficiency_worst", 1.1, False, "1"),
+    Line("alarm: fires on the prior", "alarm", "fires_prior", 0.05, False, "0"),
+    Line("alarm: fires on adversarial families that are missed", "alarm", "fires_missed", 0.80, True, "1"),
 )
 
 PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
@@ -62,6 +87,14 @@ PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
     "calibration": lines.calibration,
 }
 
+SECOND_PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
+    "trials": one_sided_trials,
+    "huge": huge_tables,
+    "heads": calibration_of_heads,
+    "alarm": alarm,
+}
+"""What only a network of graph schema 2 can be asked; for one that is, they run with PARTS."""
+
 LONG_PARTS: dict[str, Callable[[Model, bool], dict[str, Any]]] = {
     "efficiency": lambda model, progress: judge(of_model(model), FULL, progress=progress),
     "efficiency_quick": lambda model, progress: judge(of_model(model), QUICK, progress=progress),
@@ -69,6 +102,11 @@ LONG_PARTS: dict[str, Callable[[Model, bool], dict[str, Any]]] = {
 }
 """They run only if they are named: an hour or more, minutes on other data sets than the judge's, and the same for Levis
 et al., to stand beside it. Each is told whether to show a progress bar of its own."""
+
+
+def _answers_more(model: Model) -> bool:
+    graph = getattr(model, "graph", None)
+    return graph is not None and graph.takes_amounts
 
 
 def _with_change(found: dict[str, float]) -> dict[str, float]:
@@ -80,17 +118,23 @@ def evaluate(model: Model, parts: list[str] | None = None, progress: bool = Fals
     from rich.console import Console
     from rich.progress import track
 
-    names = parts or list(PARTS)
+    short_parts = PARTS | (SECOND_PARTS if _answers_more(model) else {})
+    names = parts or list(short_parts)
+    for name in names:
+        if name in SECOND_PARTS and name not in short_parts:
+            raise InputError(
+                f"The part {name!r} is for networks of graph schema 2; {model.name!r} answers the ATE alone."
+            )
     console = Console(stderr=True)
     results: dict[str, Any] = {}
     short = [name for name in names if name not in LONG_PARTS]
     for name in track(short, "evaluating", console=console, disable=not progress or not short, transient=True):
-        results[name] = PARTS[name](model)
+        results[name] = short_parts[name](model)
     for name in names:
         if name in LONG_PARTS:
             results[name] = LONG_PARTS[name](model, progress)
     card = []
-    for line in CARD:
+    for line in (each.of(model) for each in CARD):
         if line.part in results:
             value = float(results[line.part][line.figure])
             card.append({"line": line.name, "value": value, "target": line.target, "at_least": line.at_least,

@@ -22,11 +22,16 @@ def against_exact(model: Model, which: str) -> dict[str, float]:
     """Distances to the exact posterior on no-covariate tables: quantiles, KL on 128 bins, Wasserstein."""
     truth = reference.load().part(which)
     found = model.predict_counts(truth.counts).effect
-    ends = np.array([_ends(p) for p in found]) - np.array([_ends(p) for p in truth.effect])
+    return distances(found, truth.effect, truth.quantile_se)
+
+
+def distances(found: np.ndarray, truth: np.ndarray, quantile_se: np.ndarray) -> dict[str, float]:
+    """How far posteriors (B,bins) of the effect are from the true ones; `quantile_se` (B,Q) is what those miss."""
+    ends = np.array([_ends(p) for p in found]) - np.array([_ends(p) for p in truth])
     table_error = np.abs(ends).mean(1)
-    fine, rough = _coarse(truth.effect), _coarse(found)
+    fine, rough = _coarse(truth), _coarse(found)
     kl = (fine * (np.log(np.maximum(fine, 1e-12)) - np.log(np.maximum(rough, 1e-12)))).sum(1)
-    wasserstein = np.abs(np.cumsum(found - truth.effect, axis=1)).sum(1) * (EFFECT_EDGES[1] - EFFECT_EDGES[0])
+    wasserstein = np.abs(np.cumsum(found - truth, axis=1)).sum(1) * (EFFECT_EDGES[1] - EFFECT_EDGES[0])
     return {
         "tables": len(found),
         "quantile_error": float(table_error.mean()),
@@ -36,7 +41,7 @@ def against_exact(model: Model, which: str) -> dict[str, float]:
         "kl": float(kl.mean()),
         "kl_se": _se(kl),
         "wasserstein": float(wasserstein.mean()),
-        "exact_noise": float(truth.quantile_se[:, [0, -1]].mean()),
+        "exact_noise": float(quantile_se[:, [0, -1]].mean()),
     }
 
 

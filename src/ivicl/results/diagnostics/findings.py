@@ -8,8 +8,10 @@ from __future__ import annotations
 from ivicl.data import IVData
 from ivicl.identification.inequalities import Inequality
 from ivicl.methods.inequalities import check
+from ivicl.methods.row_laws import RowLaws
 from ivicl.results.diagnostics.covariates import balance, positivity
 from ivicl.results.diagnostics.designs import design_finding, survey_design
+from ivicl.results.diagnostics.hidden_patterns import hidden_pattern, pattern_finding
 from ivicl.results.diagnostics.losses import loss_finding, losses
 from ivicl.results.diagnostics.measurements import compliance, first_stage, outcome
 from ivicl.results.diagnostics.records import (
@@ -36,13 +38,18 @@ VIOLATED_P = 0.01
 """Bonferroni over the four inequalities: below this, one of them fails by more than chance."""
 
 
-def diagnose(data: IVData) -> Diagnostics:
-    """Everything; `findings` has the grades, `grade` the worst of them."""
+def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
+    """Everything; `findings` has the grades, `grade` the worst of them.
+
+    `row_laws` is the law that a method found at each row, whose fit is then checked too.
+    """
     everybody = data.filled()  # also those whose lost outcome may have been anything
     stage, who, inequalities = first_stage(everybody), compliance(data), tuple(check(data))
     chances, differences, lost = positivity(everybody), balance(everybody), losses(data)
     sample = Sample(everybody.n, data.report.n_rows, data.report.n_dropped, len(data.covariates))
     outcomes, survey = outcome(data), survey_design(everybody)
+    span = data.outcome_range[1] - data.outcome_range[0]
+    pattern = hidden_pattern(row_laws, data.covariates, span)
     others = (
         _compliance_finding(who, stage),
         _inequality_finding(inequalities),
@@ -51,12 +58,15 @@ def diagnose(data: IVData) -> Diagnostics:
         _sample_finding(sample, stage),
         *(Finding(odd.name, "look", odd.sentence, odd.remedy) for odd in data.report.oddities),
         *design_finding(survey),
-        *loss_finding(lost, data.outcome_range[1] - data.outcome_range[0]),
+        *loss_finding(lost, span),
         _outcome_finding(outcomes, data.binary),
+        *pattern_finding(pattern),
     )
     findings = (_first_stage_finding(stage, stopped=any(other.grade == "stop" for other in others)), *others)
     grade = max((finding.grade for finding in findings), key=GRADES.index)
-    return Diagnostics(stage, who, inequalities, chances, differences, sample, outcomes, findings, grade, lost, survey)
+    return Diagnostics(
+        stage, who, inequalities, chances, differences, sample, outcomes, findings, grade, lost, survey, pattern
+    )
 
 
 def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:

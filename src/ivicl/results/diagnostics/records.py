@@ -148,6 +148,22 @@ class SurveyDesign(KeyedRecord):
 
 
 @dataclass(frozen=True)
+class HiddenPattern(KeyedRecord):
+    """How the covariates act beyond the law that a method found at the rows."""
+
+    p_value: float
+    """That the most surprising pattern goes both with the instrument and with the outcome by chance alone."""
+    pattern: str
+    """That pattern, in words; empty where none goes with the instrument."""
+    lower_off: float
+    """By how much the lower end may be off, in outcome units."""
+    upper_off: float
+    se_lower: float
+    """The lower end's standard error at that law."""
+    se_upper: float
+
+
+@dataclass(frozen=True)
 class Finding(KeyedRecord):
     """One thing to know about the design, in a sentence for a trialist."""
 
@@ -182,6 +198,8 @@ class Diagnostics(KeyedRecord):
     """Outcomes lost of people whose instrument and treatment are known; None where there are none."""
     design: SurveyDesign | None = None
     """Clusters, strata and sampling weights; None where there are none."""
+    hidden_pattern: HiddenPattern | None = None
+    """What the method's law at the rows did not capture; None for a method that finds no such law."""
 
     @property
     def worth_reading(self) -> tuple[Finding, ...]:

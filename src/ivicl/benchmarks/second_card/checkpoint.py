@@ -1,0 +1,58 @@
+"""A network as training left it, asked like a model file: so a run can be judged while it goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ivicl.errors import ModelFileError
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.schema_2 import SecondGraph
+from ivicl.methods.pretrained.stacks import Stack
+
+
+class Checkpoint(Model):
+    """The second network of a training run's folder, or of a weights file."""
+
+    def __init__(self, path: Path) -> None:
+        from ivicl.learn.checkpoint import load_weights
+        from ivicl.learn.second.model import SecondNetwork
+        from ivicl.learn.training.run import STATE, result_of
+
+        network, record = result_of(path) if path.is_dir() else load_weights(path)
+        self.name, self.graph = path.name, SecondGraph()
+        self.metadata = {"schema": 2, "network": network.config.to_dict(), **record}
+        self.sha256 = hashlib.sha256((path / STATE if path.is_dir() else path).read_bytes()).hexdigest()
+        if not isinstance(network, SecondNetwork):
+            raise ModelFileError(
+                f"{str(path)!r} holds a network of graph schema 1; export it (ivicl export) and judge the file."
+            )
+        self.network = network
+
+    def predict(self, *arrays: np.ndarray | None) -> Any:
+        """The posteriors of the tables of a `Stack`, whose parts these are."""
+        import torch
+
+        from ivicl.learn.export import signature
+
+        told = signature(self.network)
+        feed = self.graph.feed(Stack(*arrays))  # type: ignore[arg-type]
+        with torch.no_grad():
+            found = self.network(*(torch.from_numpy(feed[name]) for name in told.arguments))
+        named = dict(zip(told.outputs, found, strict=False))
+        return self.graph.read([named[name].numpy() for name in self.graph.outputs])
+
+    def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Any]:
+        """`predict` for each of many passes, in order."""
+        return (self.predict(*arrays) for arrays in passes)
+
+
+def load(path: Path | None) -> Model:
+    """The model of a file, of a weights file, or of a training run's folder; the shipped one where none is named."""
+    if path is None:
+        return Model.shipped()
+    return Checkpoint(path) if path.is_dir() or path.suffix == ".safetensors" else Model.load(path)
