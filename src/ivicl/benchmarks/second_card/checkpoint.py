@@ -35,16 +35,10 @@ class Checkpoint(Model):
 
     def predict(self, *arrays: np.ndarray | None) -> Any:
         """The posteriors of the tables of a `Stack`, whose parts these are."""
-        import torch
+        from ivicl.learn.asking import ask
 
-        from ivicl.learn.export import signature
-
-        told = signature(self.network)
         feed = self.graph.feed(Stack(*arrays))  # type: ignore[arg-type]
-        with torch.no_grad():
-            found = self.network(*(torch.from_numpy(feed[name]) for name in told.arguments))
-        named = dict(zip(told.outputs, found, strict=False))
-        return self.graph.read([named[name].numpy() for name in self.graph.outputs])
+        return self.graph.read(ask(self.network, feed, self.graph.outputs))
 
     def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Any]:
         """`predict` for each of many passes, in order."""

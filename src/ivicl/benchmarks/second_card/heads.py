@@ -63,19 +63,11 @@ def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, SecondPosterio
 
 def distinct(batch: Any) -> Any:
     """The tables of a batch without repetitions, which stand in for tables of amounts that were none."""
+    from ivicl.learn.asking import take
+
     labels = np.column_stack([batch.effect.numpy(), batch.ends.numpy(), batch.late.numpy()])
     _, first = np.unique(labels, axis=0, return_index=True)
-    return chosen(batch, np.sort(first))
-
-
-def chosen(batch: Any, which: np.ndarray) -> Any:
-    """Some tables of a batch."""
-    from dataclasses import fields, replace
-
-    from torch import Tensor
-
-    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
-    return replace(batch, **{name: v[which] for name, v in tensors.items() if isinstance(v, Tensor)})
+    return take(batch, np.sort(first))
 
 
 def answers(model: Any, batch: Any) -> SecondPosteriors:
