@@ -15,7 +15,7 @@ import pytest
 from ivicl.data import merging
 from ivicl.scale.many import STUDIES_PER_CHUNK
 
-STUDIES = 12 * STUDIES_PER_CHUNK
+STUDIES = 7 * STUDIES_PER_CHUNK
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def killed(call: list[str], journal, more_rows: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("ending", [pytest.param("parquet", marks=pytest.mark.slow), "csv"])
 def test_three_kills_lose_and_double_nothing(source, tmp_path, ending):
     whole, output = tmp_path / f"whole.{ending}", tmp_path / f"bounds.{ending}"
     subprocess.run(command(source, whole), check=True, stderr=subprocess.DEVNULL)
@@ -86,3 +86,20 @@ def test_merging_by_numpy_and_by_polars_is_the_same(rows, monkeypatch):
         np.testing.assert_array_equal(values[found[0][0]], values[found[1][0]])
     np.testing.assert_array_equal(found[0][1], found[1][1])
     assert found[0][1].sum() == weights.sum()
+
+
+def test_chunks_side_by_side_come_in_order_and_are_the_same(monkeypatch):
+    from ivicl import IVBounds
+    from ivicl.benchmarks.scale_speed import aggregated_studies
+    from ivicl.scale import many
+
+    frame = aggregated_studies(40, tied=False)
+    roles = {"outcome": "bought", "treatment": "saw", "instrument": "offered", "weights": "people"}
+    found = []
+    for chunk, workers in ((40, 1), (7, 3)):
+        monkeypatch.setattr(many, "STUDIES_PER_CHUNK", chunk)
+        monkeypatch.setattr(many, "threads", lambda workers=workers: workers)
+        found.append(IVBounds().fit_many(frame, by="study", **roles))
+    assert found[1]["study"].to_list() == list(range(40))
+    for name in ("lower", "upper", "att_lower", "late_upper", "n"):
+        assert found[0][name].to_list() == pytest.approx(found[1][name].to_list(), abs=1e-6), name

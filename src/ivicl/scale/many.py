@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ivicl._shared.cores import in_order, threads
 from ivicl._shared.frames import as_kind, kind_of
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
@@ -198,12 +199,12 @@ def stop_sentence(stopped: int, studies: int) -> str:
 
 
 def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
-    """The rows of the chosen studies, a chunk at a time."""
+    """The rows of the chosen studies, a chunk at a time and in their order; chunks side by side where that is safe."""
     request = estimator.request()
     method = resolve(estimator.method).granted(request.assume)
     chosen, keys = list(chosen), studies.keys
-    for start in range(0, len(chosen), STUDIES_PER_CHUNK):
-        part = chosen[start : start + STUDIES_PER_CHUNK]
+
+    def rows_of(part: list[int]) -> list[dict[str, Any]]:
         data: dict[int, IVData] = {}
         found: dict[int, MethodBounds | IVICLError] = {}
         for study in part:
@@ -213,11 +214,17 @@ def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]
                 found[study] = error
         found |= dict(zip(data, method.bounds_of_many(list(data.values()), request), strict=True))
         known = _estimands(method, found, data, request)
-        yield [
+        return [
             dict(zip(studies.by, keys[study], strict=True))
             | _row(method, found[study], data.get(study), known.get(study), request)
             for study in part
         ]
+
+    parts = [chosen[start : start + STUDIES_PER_CHUNK] for start in range(0, len(chosen), STUDIES_PER_CHUNK)]
+    # Large array operations leave Python to the other threads. Methods that were written for one data set at a time,
+    # some of them by users, are not asked to bear that.
+    side_by_side = threads() if method.batched is not None else 1
+    return in_order(rows_of, parts, side_by_side) if min(len(parts), side_by_side) > 1 else map(rows_of, parts)
 
 
 def _estimands(
