@@ -9,7 +9,7 @@ import pytest
 
 from ivicl import InputError
 from ivicl.benchmarks.model_card import card
-from ivicl.benchmarks.second_card import counts, heads
+from ivicl.benchmarks.second_card import counts, heads, reference
 from ivicl.benchmarks.second_card.count_tables import KINDS, as_rows, draw_tables
 from ivicl.benchmarks.second_card.places import holm, place_in_cells, uniform_p
 from ivicl.methods.pretrained.schema_2 import CELLS, LOWEST, OFFSETS, QUANTITIES, SecondPosteriors
@@ -110,6 +110,21 @@ def test_levels_become_mean_and_variance():
     np.testing.assert_allclose(v[0], [np.var([0, 0, 0.5, 1]), 0, 0, 0], atol=1e-12)
     tables = draw_tables(kind, np.random.default_rng(0), 5, (20.0, 60.0))
     assert tables[:, :, :, 1].sum(axis=(1, 2)).min() > 0
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_kept_reference_is_what_its_seed_draws(kind):
+    kept = reference.load(kind)
+    drawn = draw_tables(
+        kind, np.random.default_rng([reference.SEED, KINDS.index(kind)]), reference.TABLES, reference.PEOPLE
+    )
+    np.testing.assert_array_equal(kept.counts, drawn)
+    np.testing.assert_allclose(kept.effect.sum(axis=1), 1, atol=1e-5)
+    assert np.isnan(kept.means[:, -1]).all() == (not kind.no_defiers)
+    lower, upper = kept.means[:, 0], kept.means[:, 1]
+    middle = kept.effect @ np.linspace(-1 + 1 / 1024, 1 - 1 / 1024, 1024)
+    assert (lower <= middle + 2e-3).all() and (middle <= upper + 2e-3).all()
+    assert kept.quantile_se.max() < 0.01
 
 
 def test_the_first_network_is_not_asked_what_it_cannot_say():

@@ -16,6 +16,7 @@ NEEDED += (
     "results/schema.json",
     "data/encoding_rules.json",
     "benchmarks/model_card/exact_reference.npz",
+    "benchmarks/second_card/level_reference.npz",
     "learn/recipes/shipped.toml",
 )
 

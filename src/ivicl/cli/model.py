@@ -35,7 +35,8 @@ def evaluate(
 
     The part "efficiency" takes an hour or more and runs only if it is named; "efficiency_quick" tries it on fewer data
     sets, others, and "efficiency_levis" judges Levis et al. on those. A network of graph schema 2 is also judged on
-    one-sided trials ("trials"), on millions of people ("huge"), in every head ("heads"), and by its alarm ("alarm").
+    amounts and without defiers ("levels"), on one-sided trials ("trials"), on millions of people ("huge"), in every
+    head ("heads"), and by its alarm ("alarm").
     """
     need_torch()
     from ivicl.benchmarks.model_card.card import LONG_PARTS, PARTS, SECOND_PARTS, as_text

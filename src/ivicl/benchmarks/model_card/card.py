@@ -11,7 +11,7 @@ from ivicl.benchmarks.efficiency.predictors import of_method, of_model
 from ivicl.benchmarks.efficiency.summary import as_text as efficiency_text
 from ivicl.benchmarks.model_card import lines
 from ivicl.benchmarks.second_card.alarm import alarm
-from ivicl.benchmarks.second_card.counts import huge_tables, one_sided_trials
+from ivicl.benchmarks.second_card.counts import against_levels, huge_tables, one_sided_trials
 from ivicl.benchmarks.second_card.heads import calibration_of_heads
 from ivicl.errors import InputError
 from ivicl.methods.pretrained.runtime import Model
@@ -88,6 +88,7 @@ PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
 }
 
 SECOND_PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {
+    "levels": against_levels,
     "trials": one_sided_trials,
     "huge": huge_tables,
     "heads": calibration_of_heads,

@@ -1,4 +1,4 @@
-"""Tables without covariates: ATT beside LATE, and millions of people."""
+"""Tables without covariates: against the exact posterior, ATT beside LATE, and millions of people."""
 
 from __future__ import annotations
 
@@ -9,12 +9,53 @@ import numpy as np
 from ivicl.benchmarks.efficiency.best import efficient_se
 from ivicl.benchmarks.efficiency.laws import Seen, true_ends
 from ivicl.benchmarks.efficiency.verdicts import MARGIN
-from ivicl.benchmarks.model_card.lines import ALPHA
+from ivicl.benchmarks.model_card.lines import ALPHA, distances
+from ivicl.benchmarks.second_card import reference
 from ivicl.benchmarks.second_card.count_tables import KINDS, Kind, as_rows, draw_laws
-from ivicl.methods.pretrained.schema_2 import SecondPosteriors
+from ivicl.methods.pretrained.schema_2 import QUANTITIES, SecondPosteriors
 
 SEED = 555_200
 SIZES = (10**6, 10**7, 10**8)
+
+
+def against_levels(model: Any) -> dict[str, Any]:
+    """Distances to the exact posterior by kind of table, and the largest of each over the kinds.
+
+    `exact` knows the counts of all levels and where they are; the network knows mean and variance. So for amounts they
+    need not agree in a small table, and no target is set.
+    """
+    found = {kind.name: _against(model, kind) for kind in KINDS}
+    figures = ("quantile_error", "table_error_worst", "kl", "ends_error", "ATT_error")
+    worst = {name: max(part[name] for part in found.values()) for name in figures}
+    told = [part["LATE_error"] for part in found.values() if part["LATE_error"] is not None]
+    return {
+        "kinds": found,
+        **worst,
+        "LATE_error": max(told),
+        "quantile_error_no_defiers": found["no_defiers"]["quantile_error"],
+    }
+
+
+def _against(model: Any, kind: Kind) -> dict[str, Any]:
+    truth = reference.load(kind)
+    found: SecondPosteriors = model.predict(*as_rows(truth.counts, kind))
+    effect = distances(found.effect, truth.effect, truth.quantile_se)
+    outer = [0, len(reference.LEVELS) - 1]
+    by_name = {}
+    for k, name in enumerate(QUANTITIES):
+        if np.isfinite(truth.means[:, k]).all():
+            quantiles = np.array([found.of(name, i).quantile(reference.LEVELS[outer]) for i in range(len(found))])
+            means = np.array([found.of(name, i).mean for i in range(len(found))])
+            by_name[name] = {
+                "quantile_error": float(np.abs(quantiles - truth.quantiles[:, k, outer]).mean()),
+                "mean_error": float(np.abs(means - truth.means[:, k]).mean()),
+            }
+    return effect | {
+        "ends_error": max(by_name[name]["quantile_error"] for name in ("ATE lower", "ATE upper")),
+        "ATT_error": max(by_name[name]["mean_error"] for name in ("ATT lower", "ATT upper")),
+        "LATE_error": by_name["LATE"]["mean_error"] if "LATE" in by_name else None,
+        "quantities": by_name,
+    }
 
 
 def one_sided_trials(model: Any, tables: int = 100) -> dict[str, float]:
