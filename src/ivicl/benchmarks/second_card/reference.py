@@ -9,6 +9,7 @@ import logging
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def make(path: Path) -> None:
     arrays: dict[str, np.ndarray] = {}
     for kind in KINDS:
         arrays |= {f"{kind.name}/{name}": values for name, values in vars(sample(kind)).items()}
-    narrow = {
+    narrow: dict[str, Any] = {
         name: values.astype(np.float64 if name.endswith("counts") else np.float32) for name, values in arrays.items()
     }
     np.savez_compressed(path, **narrow)
