@@ -88,6 +88,17 @@ def test_weights_are_copies_and_order_and_units_of_covariates_do_not_matter():
     np.testing.assert_allclose(plain.means, other.means, atol=1e-7)
 
 
+def test_the_partial_f_is_that_of_a_regression_with_the_covariates():
+    made = study(np.random.default_rng(8), 800, chance=0.5)
+    own = np.column_stack([np.ones(800), made["x"]])
+    z, t = (v - own @ np.linalg.lstsq(own, v, rcond=None)[0] for v in (made["z"], made["t"]))
+    slope = (z @ t) / (z @ z)
+    robust = (z**2 @ (t - slope * z) ** 2) / (z @ z) ** 2
+    stage = IVBounds(method="late").fit_data(data_of(made)).diagnostics.first_stage
+    assert stage.partial_f == pytest.approx(slope**2 / robust, rel=1e-6) and stage.partial_f < stage.f
+    assert IVBounds(method="late").fit_data(data_of(made, False)).diagnostics.first_stage.partial_f is None
+
+
 def test_too_few_people_or_covariates_that_do_not_vary_are_said():
     rng = np.random.default_rng(5)
     for made in (study(rng, LEAST_PEOPLE), study(rng, 100) | {"x": np.ones((100, 1))}):

@@ -35,6 +35,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     ]
     stage, worst = result.diagnostics.first_stage, result.diagnostics.worst_inequality
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
+    strength += "" if stage.partial_f is None else f", partial F = {stage.partial_f:,.1f}"
     shares = f"{100 * stage.treated_if_z1:.1f} % - {100 * stage.treated_if_z0:.1f} %"
     lines.append(("First stage", f"{stage.difference:.4f} (treated {shares}){strength}"))
     verdict = f"violated in the sample, p = {worst.p_value:.3g}" if worst.violated else "hold in the sample"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import count_arms
@@ -40,7 +41,30 @@ def first_stage(data: IVData) -> FirstStage:
         correlation=float(difference * np.sqrt(share_z * (1 - share_z) / spread)) if spread > 0 else None,
         n_z0=int(sizes[0]),
         n_z1=int(sizes[1]),
+        partial_f=_partial_f(data),
     )
+
+
+def _partial_f(data: IVData) -> float | None:
+    """Of the instrument in a regression of the treatment on it and the covariates, robust to unequal variances."""
+    x = standardise(data.x, data.mass)
+    x = x[:, (x != 0).any(axis=0)]
+    if not x.shape[1]:
+        return None
+    columns, mass = np.column_stack([np.ones(len(x)), x]), data.mass
+    both = np.column_stack([data.z, data.t])
+    moments = (columns * mass[:, None]).T
+    z, t = (both - columns @ (np.linalg.pinv(moments @ columns, hermitian=True) @ (moments @ both))).T
+    spread = mass @ z**2 / mass.sum()
+    if spread < 1e-9:
+        return None
+    slope = mass @ (z * t) / mass.sum() / spread
+    scores = z * (t - slope * z) / spread
+    if data.design is not None:
+        variance = float(mean_variance(scores[:, None], data).variance[0])
+    else:
+        variance = float(data.w @ scores**2) / data.w.sum() ** 2
+    return float(slope**2 / variance) if variance > 0 else None
 
 
 def compliance(data: IVData) -> Compliance:

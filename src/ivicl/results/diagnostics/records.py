@@ -28,6 +28,8 @@ class FirstStage(KeyedRecord):
     """Of instrument and treatment; None where the treatment does not vary."""
     n_z0: int
     n_z1: int
+    partial_f: float | None = None
+    """F statistic given the covariates, by least squares; None without any, or where they determine the instrument."""
 
 
 @dataclass(frozen=True)
