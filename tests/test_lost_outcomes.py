@@ -266,3 +266,16 @@ def test_the_commands_take_it(run, tmp_path) -> None:
     assert code == 0 and json.loads(out)["n"] == 337
     code, _, err = run("counts", *map(str, TWELVE[:10]))
     assert code == 2 and "twelve where y is 0, 1 or lost" in err
+
+
+@pytest.mark.parametrize("method", ["ivicl", "balke-pearl", "late"])
+@pytest.mark.parametrize("design", [{"cluster": "c"}, {"sampling_weights": "s"}])
+def test_lost_outcomes_and_a_design_go_together(method: str, design: dict[str, str]) -> None:
+    table = lossy_table(share=0.3) | {"c": np.arange(240) // 4, "s": 1.0 + np.arange(240) % 3}
+    free, dropped = (
+        IVBounds(method=method).fit(table, **ROLES, **design, missing_outcome=policy) for policy in ("bounds", "drop")
+    )
+    assert free.n == 240 and free.lower < dropped.lower and dropped.upper < free.upper
+    table = small_table() | {"c": np.arange(240) // 4, "s": 1.0 + np.arange(240) % 3}
+    whole = IVBounds(method=method).fit(table, **ROLES, **design)
+    assert free.lower < whole.lower and whole.upper < free.upper
