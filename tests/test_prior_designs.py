@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
+from ivicl.identification import balke_pearl
 from ivicl.learn.prior import (
     PriorConfig,
     generator_for,
@@ -23,7 +24,6 @@ from ivicl.learn.prior.randomness import dirichlet, multinomial_counts, symmetri
 from ivicl.learn.prior.sampler import draw_rows, laws_given_events, propose_laws
 from ivicl.learn.prior.strata import strata_of
 from ivicl.learn.theory import EFFECT, law_of, sharp_ends, sharp_terms
-from ivicl.methods.classical import balke_pearl
 
 DEFAULT = PriorConfig.default()
 

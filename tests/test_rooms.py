@@ -40,7 +40,7 @@ def asked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Compare):
             # An assumption may have the name of the method that makes it.
             on_assumptions = isinstance(node.comparators[-1], ast.Attribute) and (
-                node.comparators[-1].attr == "assumptions"
+                node.comparators[-1].attr in ("assumptions", "assume")
             )
             sides = [] if on_assumptions else [node.left, *node.comparators]
         elif isinstance(node, ast.MatchValue) or (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict)):

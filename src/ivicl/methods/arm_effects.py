@@ -96,7 +96,8 @@ class ArmEffects:
 
     def itt(self, alpha: float, span: float) -> EstimandBounds:
         """The intention-to-treat effect in outcome units."""
-        margin = critical_value(alpha, self.degrees) * math.sqrt(self.var_outcome)
+        # Where the outcome is the same for all, rounding can leave a variance just below zero.
+        margin = critical_value(alpha, self.degrees) * math.sqrt(max(self.var_outcome, 0.0))
         lower, upper = max(self.outcome - margin, -1.0), min(self.outcome + margin, 1.0)
         return self._number(lower, upper, self.outcome, span, OF_ITT)
 
