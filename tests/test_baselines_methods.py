@@ -190,6 +190,7 @@ def test_continuous_outcome_is_rounded_to_the_nearest_step_and_the_slack_is_told
 # --- what users can get wrong
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 def test_violated_instrument_does_not_cross_the_bounds():
     """Z moves Y among the never-treated: the inequalities fail and the estimated bounds cross."""
     result = IVBounds(method="levis").fit_counts([900, 50, 25, 25, 50, 900, 25, 25])

@@ -69,6 +69,7 @@ def test_a_worker_that_fails_is_a_reason_in_its_rows(engine):
     assert found["error"].str.contains("method 'odd' failed: AttributeError").all()
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 @ENGINE
 def test_codings_that_are_not_named_are_those_of_all_studies(engine):
     """Nobody is treated in one study: 'no' must not become its 1. And amounts have one range."""

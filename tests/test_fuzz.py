@@ -98,6 +98,7 @@ def test_any_small_frame(columns, missing, weighted):
     attempt(frame, **options)
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
