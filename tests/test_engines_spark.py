@@ -9,7 +9,7 @@ import pytest
 
 from engines import ENGINES, ROLES, spark_session, untidy
 from ivicl import IVBounds
-from ivicl.errors import InputError
+from ivicl.errors import DesignWarning, InputError
 from ivicl.results.rows import COLUMNS
 
 NAMED = {"letter": "sent", "taken": 1, "well": "yes"}
@@ -77,7 +77,8 @@ def test_codings_that_are_not_named_are_those_of_all_studies(engine):
         taken=pl.when((pl.col("study") == "b") | (pl.col("taken") == 0)).then(pl.lit("no")).otherwise(pl.lit("yes")),
         well=pl.int_range(900) % 7 + pl.when(pl.col("study") == "c").then(3.5).otherwise(0.0),
     )
-    expected = IVBounds("manski").fit_many(frame, by="study", **ROLES).sort("study")
+    with pytest.warns(DesignWarning, match="1 of 3 studies is graded stop"):
+        expected = IVBounds("manski").fit_many(frame, by="study", **ROLES).sort("study")
     found = fit_there(engine, frame, by="study", estimator=IVBounds("manski"), **ROLES).sort("study")
     for name in ("lower", "upper", "error", "n"):
         assert found[name].to_list() == pytest.approx(expected[name].to_list(), abs=1e-9)
