@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ivicl.data.design import Design
-from ivicl.data.ivdata import DataReport, IVData
+from ivicl.data.ivdata import IVData
+from ivicl.data.report import DataReport
 from ivicl.data.roles import Roles
 
 __all__ = ["DataReport", "Design", "IVData", "Roles"]

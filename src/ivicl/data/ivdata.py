@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from ivicl.data.cap import capped
-from ivicl.data.checks import checked_counts, checked_weights, rows_to_keep
+from ivicl.data.checks import checked_counts
 from ivicl.data.compression import ReadTable
-from ivicl.data.design import Design, assignment_differs, checked_sampling, read_design, strata_as_covariate
-from ivicl.data.encoding import (
-    Coding,
-    Column,
-    column_from_array,
-    encode_binary,
-    encode_covariate,
-    show_values,
-    tidy_number,
-)
-from ivicl.data.lost import NOBODY, LostPeople, count_lost, lost_rows, share_out
+from ivicl.data.design import Design
+from ivicl.data.encoding import column_from_array
+from ivicl.data.lost import share_out
 from ivicl.data.merging import merge_equal
-from ivicl.data.oddities import Oddity, copies, is_clear, oddities
-from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
-from ivicl.data.roles import MISSING_POLICIES, RoleArguments, Roles, check_missing_outcome
-from ivicl.data.rules import note, refusal
+from ivicl.data.report import DataReport
+from ivicl.data.roles import RoleArguments, Roles, check_missing_outcome
 from ivicl.errors import InputError
 from ivicl.identification.laws import count_arms, count_cells
-
-
-@dataclass(frozen=True)
-class DataReport:
-    """What was done to the user's table on its way in."""
-
-    n: int
-    """People used: the sum of the frequency weights of the rows kept."""
-    n_rows: int
-    """Rows used."""
-    n_dropped: int
-    """Rows left out (missing values, zero weight)."""
-    codings: dict[str, Coding] = field(default_factory=dict)
-    """Role -> column, and which of its values became 0 and 1."""
-    notes: list[str] = field(default_factory=list)
-    """Sentences on what was dropped, filled, joined or recoded."""
-    sampled_from: int | None = None
-    """Rows of the whole table, where an engine held too many different ones and a sample of them was read."""
-    variables: tuple[str, ...] = ()
-    """Covariates by the caller's names; text becomes several columns of x."""
-    lost: LostPeople = NOBODY
-    """People by [z][t] whose outcome is missing and nothing else, whether they were dropped or kept."""
-    references: dict[str, str] = field(default_factory=dict)
-    """Covariate of text -> its first level, which has no column of its own."""
-    oddities: list[Oddity] = field(default_factory=list)
-    """What looks wrong in the columns although they can be read."""
-    cap: float | None = None
-    """Where an amount was cut off, if the user asked for it."""
 
 
 @dataclass(frozen=True)
@@ -204,8 +165,10 @@ class IVData:
     @classmethod
     def from_columns(cls, read: ReadTable, roles: Roles) -> IVData:
         """The same, from columns that have been read."""
+        from ivicl.data.building import build
+
         columns = read.columns
-        return _build(
+        return build(
             rows=read.rows,
             sampled_from=read.sampled_from,
             z=columns[roles.instrument],
@@ -244,6 +207,8 @@ class IVData:
 
         So are cluster, strata and sampling_weights, which are those of `IVBounds.fit`.
         """
+        from ivicl.data.building import build
+
         columns = {name: column_from_array(name, value) for name, value in (("z", z), ("t", t), ("y", y))}
         given = {"w": w, "cluster": cluster, "strata": strata, "sampling_weights": sampling_weights}
         columns |= {name: column_from_array(name, value) for name, value in given.items() if value is not None}
@@ -259,7 +224,7 @@ class IVData:
         lengths = {name: len(column) for name, column in columns.items()} | {"x": len(matrix)}
         if len(set(lengths.values())) > 1:
             raise InputError("arrays differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
-        return _build(
+        return build(
             z=columns["z"],
             t=columns["t"],
             y=columns["y"],
@@ -307,110 +272,3 @@ class IVData:
         z, t = (free // 2).astype(np.float64), (free % 2).astype(np.float64)
         lost_people = replace(data, x=np.empty((len(free), 0)), z=z, t=t, y=np.zeros(len(free)), w=lost[free])
         return replace(data, lost=lost_people)
-
-
-def _build(
-    *,
-    z: Column,
-    t: Column,
-    y: Column,
-    x: list[Column],
-    w: Column | None,
-    outcome_range: tuple[float, float] | None,
-    missing: str,
-    missing_outcome: str,
-    ones: dict[str, Any],
-    settled: tuple[str, ...] = (),
-    cap: float | str | None = None,
-    rows: np.ndarray | None = None,
-    sampled_from: int | None = None,
-    cluster: Column | None = None,
-    strata: Column | None = None,
-    sampling: Column | None = None,
-) -> IVData:
-    """Validate the weights, drop rows, encode: the one path by which every kind of input becomes an IVData."""
-    if missing not in MISSING_POLICIES:
-        raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {missing!r}.")
-    if not len(z):
-        raise refusal("no_rows")
-    notes: list[str] = []
-    check_missing_outcome(missing_outcome)
-    free = missing_outcome == "bounds"
-    rows = np.ones(len(z)) if rows is None else rows
-    weights = rows if w is None else checked_weights(w)
-    if sampling is not None:
-        weights = np.where(checked_sampling(sampling) > 0, weights, 0.0)  # who stands for nobody is not there
-    everybody = z, t, weights, lost_rows(z, t, y, x, weights, missing)
-    keep = rows_to_keep(z, t, None if free else y, x, weights, missing, notes, rows)
-    dropped, rows = int(rows[~keep].sum()), rows[keep]
-    z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
-    seen = ~y.missing
-    if not seen.any():
-        raise refusal("none_left", role="outcome", column=y.name, count=len(seen), rest=" that were left")
-    codings: dict[str, Coding] = {}
-    z_coded, codings["instrument"] = encode_binary(z, "instrument", ones.get(z.name))
-    t_coded, codings["treatment"] = encode_binary(t, "treatment", ones.get(t.name))
-    limit = None
-    if cap is not None:
-        cut = capped(y, weights, outcome_range, cap)
-        y, outcome_range, limit = cut.column, cut.range, cut.cap
-        notes.append(note("capped", column=y.name, cap=tidy_number(limit), count=int(weights[cut.above].sum())))
-    outcome = read_outcome(y.take(seen), outcome_range, ones.get(y.name))
-    codings["outcome"] = outcome.coding
-    named = set(ones) - set(settled)
-    codings = {
-        role: replace(c, guessed=column.name not in named and not column.order and not is_clear(c.zero, c.one))
-        for column, (role, c) in zip((z, t, y), codings.items(), strict=True)
-    }
-    notes += [
-        note("coded", role=role, column=c.column, one=repr(c.one), zero=repr(c.zero))
-        for role, c in codings.items()
-        if c.one is not None and (c.zero, c.one) != (0, 1)
-    ]
-    x = [column.take(keep) for column in x]
-    drawn = [None if column is None else column.take(keep) for column in (cluster, strata, sampling)]
-    design = read_design(drawn[0], drawn[1], drawn[2], notes)
-    block = drawn[1]
-    if design is not None and design.strata is not None and block is not None and block.name not in [c.name for c in x]:
-        differs = assignment_differs(z_coded, design.strata, design.cluster, weights)
-        x = [*x, strata_as_covariate(block)] if differs else x
-        notes += [f"strata '{block.name}': the share with Z = 1 differs, so that they are covariates"] * differs
-    references: dict[str, str] = {}
-    encoded = [pair for column in x for pair in encode_covariate(column, weights, notes, rows, references)]
-    odd = oddities(y.take(seen), x, codings, outcome.binary)
-    if w is None and (rows == 1).all():
-        odd += copies(x, (z, t, y))
-    matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
-    if sampled_from is not None:
-        notes.append(
-            f"a random sample of {int(rows.sum()) + dropped:,} of the table's {sampled_from:,} rows was read, because "
-            "too many of them differ to be merged"
-        )
-    z_read, t_read, all_weights, lost = everybody
-    people = count_lost(z_read, t_read, codings, all_weights, lost)
-    if free and not seen.all():
-        notes.append(note("kept_lost", count=int(rows[~seen].sum()), column=y.name))
-    report = DataReport(
-        n=int(weights.sum()),
-        n_rows=int(rows.sum()),
-        n_dropped=dropped,
-        codings=codings,
-        notes=notes,
-        sampled_from=sampled_from,
-        variables=tuple(column.name for column in x),
-        lost=people,
-        references=references,
-        oddities=odd,
-        cap=limit,
-    )
-    names = tuple(name for name, _ in encoded)
-    values = np.full(len(seen), outcome.range[0])
-    values[seen] = outcome.values
-    data = IVData(matrix, z_coded, t_coded, values, weights, names, outcome.range, outcome.binary, report, design)
-    if seen.all():
-        return data
-    if len(np.unique(z_coded[seen])) < 2:
-        coding = codings["instrument"]
-        gone = coding.zero if z_coded[seen].any() else coding.one
-        raise refusal("arm_lost", outcome=y.name, column=z.name, value=show_values([gone]))
-    return replace(data.take(seen), lost=data.take(~seen))
