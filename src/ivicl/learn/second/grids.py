@@ -75,7 +75,7 @@ def log_density(log_mass: Tensor, grid: Grid, lowest: Tensor, value: Tensor) -> 
     index = at.detach().floor().clamp(0, CELLS - 1).long().unsqueeze(-1)
     width = (cut[..., 1:] - cut[..., :-1]).detach()
     found = log_mass.gather(-1, index) - width.gather(-1, index).clamp(min=1e-12).log().to(log_mass.dtype)
-    if not grid.unit.requires_grad:
+    if not (grid.anchor.requires_grad or grid.unit.requires_grad):
         return found.squeeze(-1)
     drift = _slope(log_mass.detach(), width, at.detach()) * at - grid.unit.log()
     return found.squeeze(-1) + (drift - drift.detach()).to(found.dtype)

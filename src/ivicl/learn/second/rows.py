@@ -58,7 +58,7 @@ class CovariatePath(nn.Module):
             nn.Linear(2 * width + config.summary_width + NEWS, config.covariate_width), nn.GELU(approximate="tanh"),
             nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
         )  # fmt: skip
-        self.trust = nn.Linear(config.covariate_width, 4 * QUANTITIES)
+        self.trust = nn.Linear(config.covariate_width, 3 * QUANTITIES)
         for linear in (self.law, self.trust):
             nn.init.zeros_(linear.weight)
             nn.init.zeros_(linear.bias)
@@ -88,10 +88,11 @@ class CovariatePath(nn.Module):
         share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
         mean = (share @ tokens).squeeze(1)
         pooled = self.pool(torch.cat([mean, latents.float().mean(1), summary, *(part.float() for part in news)], 1))
-        weights = wide(self.trust(pooled.detach())).view(-1, 4, QUANTITIES)
+        weights = wide(self.trust(pooled.detach())).view(-1, 3, QUANTITIES)
         mix = torch.stack([weights[:, 0] + 2, weights[:, 1], weights[:, 2]], 1).softmax(1)
         anchor = by_layer.plug_in + unit * (mix[:, 1] * steps[0] + mix[:, 2] * steps[1]).clamp(-40, 40)
-        return RowAnswer(pooled, first, law, chance, Grid(anchor, unit * (1.5 * weights[:, 3].tanh()).exp()))
+        # The unit is the formula's. A learnt factor and the shape of the masses can undo each other, and did.
+        return RowAnswer(pooled, first, law, chance, Grid(anchor, unit))
 
     def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
         """Rows and latents after all blocks."""
