@@ -119,14 +119,15 @@ def spread_mass(spikes: Spikes, raw: Tensor) -> Tensor:
     """
     shift, stretch, tilt = raw.split_with_sizes([COUNT, 1, LEVELS], 1)
     share = (spikes.log_share + shift).softmax(1)
-    level = (spikes.spread.log() + stretch).unsqueeze(2) - share.new_tensor(CELLS).reciprocal().mul(2).log()
-    split = (tilt.unsqueeze(1) - level.square()).softmax(2)
-    mass = share.unsqueeze(2) * split
+    size = share.new_tensor(CELLS).reciprocal().mul(2).log().view(1, -1, 1)
+    level = (spikes.spread.log() + stretch).unsqueeze(1) - size
+    split = (tilt.unsqueeze(2) - level.square()).softmax(1)  # over grids: (B,LEVELS,C)
+    mass = share.unsqueeze(1) * split
     total = torch.zeros_like(mass[:, 0, :1])
     for k, cells in reversed(list(enumerate(CELLS))):
         if total.shape[1] > 1:
             total = 0.5 * nn.functional.interpolate(total.unsqueeze(1), scale_factor=2.0, mode="linear").squeeze(1)
-        total = total + _histogram(spikes.place, mass[:, :, k], cells)
+        total = total + _histogram(spikes.place, mass[:, k], cells)
     return total / total.sum(1, keepdim=True)
 
 

@@ -40,7 +40,7 @@ def offsets(like: Tensor) -> Tensor:
 def edges(grid: Grid, lowest: Tensor) -> Tensor:
     """(B,Q,M+1) edges of the cells, cut to [lowest, 1]; lowest (Q,)."""
     raw = grid.anchor.unsqueeze(-1) + grid.unit.unsqueeze(-1) * offsets(grid.anchor)
-    return torch.minimum(torch.maximum(raw, lowest.view(1, -1, 1)), torch.ones_like(raw))
+    return torch.maximum(raw, lowest.view(1, -1, 1)).clamp(max=1)
 
 
 def log_masses(raw: Tensor, grid: Grid, lowest: Tensor) -> Tensor:

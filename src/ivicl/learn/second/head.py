@@ -32,8 +32,11 @@ class Heads(nn.Module):
         return self.effect(x), self.ends(x).view(-1, QUANTITIES, CELLS)
 
 
-def write_effect(raw: Tensor, grid: Grid, spikes: Spikes, spiked: Tensor) -> Tensor:
-    """Log probabilities (B,K) of the effect; the grid's first two quantities are its ends, spiked (B,1) is 0 or 1."""
+def write_effect(raw: Tensor, grid: Grid, spikes: Spikes | None, spiked: Tensor) -> Tensor:
+    """Log probabilities (B,K) of the effect; the grid's first two quantities are its ends, spiked (B,1) is 0 or 1.
+
+    Without `spikes` no table has any: half of the time, where that is known before.
+    """
     lower, upper = grid.anchor[:, :1], grid.anchor[:, 1:2]
     # A unit below one bin cannot be seen at the bins' centres.
     scale = grid.unit[:, :2].clamp(min=1.5 / BINS, max=0.25)
@@ -42,6 +45,8 @@ def write_effect(raw: Tensor, grid: Grid, spikes: Spikes, spiked: Tensor) -> Ten
     smooth = _plain(plain) + read_grid(inner, between)
     smooth = smooth + read_grid(left, _relative(lower, scale[:, :1], END_SPAN))
     smooth = smooth + read_grid(right, _relative(upper, scale[:, 1:], END_SPAN))
-    spiky = spread_mass(spikes, shape).clamp(min=1e-12)
-    mixed = torch.lerp(smooth.softmax(1), spiky, share.sigmoid() * spiked)
+    mixed = smooth.softmax(1)
+    if spikes is not None:
+        spiky = spread_mass(spikes, shape).clamp(min=1e-12)
+        mixed = torch.lerp(mixed, spiky, share.sigmoid() * spiked)
     return mixed.clamp(min=1e-30).log()

@@ -94,7 +94,10 @@ class SecondNetwork(nn.Module):
         return hidden, estimates, spikes
 
     def _written(self, raw: tuple[Tensor, Tensor], grid: Grid, moments: Moments, spikes: Spikes) -> Prediction:
-        effect = write_effect(raw[0], grid, spikes, spikes_count(moments))
+        spiked = spikes_count(moments)
+        # In training a batch is of one form.
+        shown = None if self.training and not spiked.any() else spikes
+        effect = write_effect(raw[0], grid, shown, spiked)
         return Prediction(effect, grid, log_masses(raw[1], grid, self.lowest(grid.anchor)))
 
     def canonical(

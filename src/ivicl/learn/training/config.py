@@ -32,6 +32,9 @@ class TrainConfig:
     """All steps. After stage one each step takes compressed and row tables (and count tables, if asked for)."""
     count_batch: int = 2048
     """Count tables a step in stage one."""
+    count_batches: int = 1
+    """Micro-batches they come in. The second network draws a form for each but the first of several, which holds yes/no
+    outcomes without a flag: those that the model is first judged by are then in every step."""
     mixed_count_batch: int = 0
     """Count tables a step in stage two; of no use while the summary path is frozen."""
     small_share: float = 0.0
@@ -175,7 +178,7 @@ def _problems(config: TrainConfig) -> Iterator[tuple[str, str]]:
         value = getattr(config, name)
         if len(value) != 2 or not all(isinstance(end, int) for end in value) or not 1 <= value[0] <= value[1]:
             yield name, "a range of two whole numbers from 1 on, such as [1, 48]"
-    for name in ("count_batch", "count_draws", "row_batches", "row_tokens"):
+    for name in ("count_batch", "count_batches", "count_draws", "row_batches", "row_tokens"):
         if getattr(config, name) < 1:
             yield name, "1 or more"
     for name in ("count_steps", "steps", "mixed_count_batch", "compressed_batch", "warmup", "validate_every"):

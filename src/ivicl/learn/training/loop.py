@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from contextlib import nullcontext
 from typing import Any
 
@@ -81,7 +82,8 @@ def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
     sums = {"counts": 0.0, "compressed": 0.0, "rows": 0.0, "ends": 0.0, "law": 0.0}
     sizes = {"counts": 0, "compressed": 0, "rows": 0}
     pieces = plan.micro_batches(config, run.step)
-    rows = sum(kind == "rows" for kind, _ in pieces)
+    number = Counter(kind for kind, _ in pieces)
+    teaching = "counts" if run.step < config.count_steps else "rows"
     for index, (kind, share) in enumerate(pieces):
         if index % processes.world != processes.rank:
             continue
@@ -89,10 +91,10 @@ def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
         losses = micro_loss(network, micro, config)
         torch.autograd.backward(losses["loss"] * share)
         sizes[kind] += micro.tables
-        sums[kind] += losses["effect"].item() / (rows if kind == "rows" else 1)
-        if kind == "rows" or run.step < config.count_steps:
-            sums["ends"] += losses["ends"].item() / max(rows, 1)
-            sums["law"] += losses.get("law", torch.zeros(())).item() / max(rows, 1)
+        sums[kind] += losses["effect"].item() / number[kind]
+        if kind == teaching:
+            sums["ends"] += losses["ends"].item() / number[kind]
+            sums["law"] += losses.get("law", torch.zeros(())).item() / number[kind]
     processes.sum_gradients(network)
     found = processes.sum_values([*sums.values(), *sizes.values()])
     sums = dict(zip(sums, found, strict=False))

@@ -44,7 +44,7 @@ class MicroBatch:
 def micro_batches(config: TrainConfig, step: int) -> list[tuple[str, float]]:
     """Kinds and shares of a step's micro-batches, in fixed order."""
     if step < config.count_steps:
-        return [("counts", 1.0)]
+        return [("counts", 1.0 / config.count_batches)] * config.count_batches
     plan = []
     if config.mixed_count_batch:
         plan.append(("counts", 1.0))
@@ -58,9 +58,14 @@ def make(config: TrainConfig, step: int, index: int, kind: str, share: float) ->
     generator = generator_for(config.seed, step, index)
     batch: CountBatch | TableBatch
     # The first network knows yes/no outcomes only.
-    form = draw_form(config.prior, generator) if isinstance(config.network, SecondConfig) else BINARY
+    plain = not isinstance(config.network, SecondConfig)
+    if kind == "counts" and step < config.count_steps:
+        plain |= config.count_batches > 1 and index == 0
+    form = BINARY if plain else draw_form(config.prior, generator)
     if kind == "counts":
-        size = config.count_batch if step < config.count_steps else config.mixed_count_batch
+        size = config.mixed_count_batch
+        if step < config.count_steps:
+            size = max(1, config.count_batch // config.count_batches)
         batch = count_tables(config, generator, size, form)
     elif kind == "compressed":
         batch = sample_compressed(config.prior, generator, config.compressed_batch, form=form)

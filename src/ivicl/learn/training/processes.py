@@ -45,11 +45,13 @@ class Processes:
         """Add up the gradients of all processes, in place."""
         if self.world == 1:
             return
-        for parameter in network.parameters():
-            if parameter.requires_grad:
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-                dist.all_reduce(parameter.grad)
+        learnt = [parameter for parameter in network.parameters() if parameter.requires_grad]
+        own = [torch.zeros_like(p) if p.grad is None else p.grad for p in learnt]
+        # One call for all: a call for each costs more than what it sends.
+        flat = torch.cat([gradient.flatten() for gradient in own])
+        dist.all_reduce(flat)
+        for parameter, gradient in zip(learnt, flat.split([p.numel() for p in learnt]), strict=True):
+            parameter.grad = gradient.view_as(parameter)
 
     def sum_values(self, values: list[float]) -> list[float]:
         """Sums over processes."""
