@@ -1,4 +1,4 @@
-"""Three families that are made to deceive: the alarm must ring on them.
+"""Families that are made to deceive: the alarm must ring on them.
 
 A law that is not captured is harmless as long as the instrument is assigned alike everywhere: the ends are then only
 wider than they could be. Here assignment and outcome follow the same hidden function of the covariates, so that who
@@ -40,8 +40,37 @@ def _product(rng: np.random.Generator, n: int) -> Drawn:
     return _hidden(x, np.tanh(3 * x[:, first] * x[:, second]))
 
 
+def _rings(rng: np.random.Generator, n: int) -> Drawn:
+    """Six normal columns; the distance from the middle of two of them acts, in rings."""
+    x = rng.normal(size=(n, 6))
+    radius = np.hypot(*x[:, rng.choice(6, 2, replace=False)].T)
+    return _hidden(x, np.tanh(4 * np.cos(np.pi * radius / 0.7)))
+
+
+def _checkers(rng: np.random.Generator, n: int) -> Drawn:
+    """Six columns, two of them cut into three; the fields of that board act in turn, as black and white do."""
+    x = rng.random((n, 6))
+    x[:, 4:] = np.floor(5 * x[:, 4:])
+    fields = np.floor(3 * x[:, rng.choice(4, 2, replace=False)]).sum(axis=1)
+    return _hidden(x, 2 * (fields % 2) - 1)
+
+
+def _odd(rng: np.random.Generator, n: int) -> Drawn:
+    """Five items of a questionnaire and an age; whether the sum of three items is odd acts."""
+    items = rng.binomial(4, 0.5, (n, 5)).astype(np.float64)
+    total = items[:, rng.choice(5, 3, replace=False)].sum(axis=1)
+    return _hidden(np.column_stack([items, rng.uniform(18, 80, n)]), 2 * (total % 2) - 1)
+
+
 ADVERSARIAL = (
     Family("parity", "three of eight coins act by their parity", _parity, points(4)),
     Family("waves", "one of five columns acts as a wave of five periods", _waves, beta(8.0)),
     Family("product", "two of ten columns act by the sign of their product", _product, zero_and_rest(3.0)),
 )
+
+WITNESSES = (
+    Family("rings", "the distance from the middle of two of six columns acts in rings", _rings, beta(8.0)),
+    Family("checkers", "two of six columns act like the fields of a board", _checkers, points(4)),
+    Family("odd", "whether the sum of three of five items is odd acts", _odd, zero_and_rest(3.0)),
+)
+"""Written after the alarm, and not looked at while it was made: what it says of these is evidence."""

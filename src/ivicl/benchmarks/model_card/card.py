@@ -76,6 +76,7 @@ CARD = (
     Line("1e6 to 1e8 people: efficiency at worst", "huge", "efficiency_worst", 1.1, False, "1"),
     Line("alarm: fires on the prior", "alarm", "fires_prior", 0.05, False, "0"),
     Line("alarm: fires on adversarial families that are missed", "alarm", "fires_missed", 0.80, True, "1"),
+    Line("alarm: on missed families written after it", "alarm", "fires_witnesses", 0.80, True, "1"),
 )
 
 PARTS: dict[str, Callable[[Model], dict[str, Any]]] = {

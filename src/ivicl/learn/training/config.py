@@ -33,10 +33,10 @@ class TrainConfig:
     count_batch: int = 2048
     """Count tables a step in stage one."""
     count_batches: int = 1
-    """Micro-batches they come in. The second network draws a form for each but the first of several, which holds yes/no
-    outcomes without a flag: those that the model is first judged by are then in every step."""
+    """Micro-batches that a step's count tables come in. The second network draws a form for each but the first of
+    several, which holds yes/no outcomes without a flag: what the model is first judged by is then in every step."""
     mixed_count_batch: int = 0
-    """Count tables a step in stage two; of no use while the summary path is frozen."""
+    """Count tables a step in stage two, in as many micro-batches; of no use while the summary path is frozen."""
     small_share: float = 0.0
     """Share of the count tables that have at most 2,000 people, beside those of the prior: the number of people is part
     of the design, so that the posterior stays what it is, and small tables are the hard ones."""

@@ -1,6 +1,6 @@
 """The trainer: one function of a config, that can be killed at any moment and goes on with the same tables.
 
-Under `torchrun` each process takes every world-size-th micro-batch and gradients are summed, so that any number of
+Under `torchrun` each process takes its part of the micro-batches and gradients are summed, so that any number of
 processes computes the same step.
 """
 
@@ -84,9 +84,8 @@ def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
     pieces = plan.micro_batches(config, run.step)
     number = Counter(kind for kind, _ in pieces)
     teaching = "counts" if run.step < config.count_steps else "rows"
-    for index, (kind, share) in enumerate(pieces):
-        if index % processes.world != processes.rank:
-            continue
+    for index in plan.own_batches([kind for kind, _ in pieces], processes.rank, processes.world):
+        kind, share = pieces[index]
         micro = plan.make(config, run.step, index, kind, share)
         losses = micro_loss(network, micro, config)
         torch.autograd.backward(losses["loss"] * share)

@@ -45,12 +45,23 @@ def micro_batches(config: TrainConfig, step: int) -> list[tuple[str, float]]:
     """Kinds and shares of a step's micro-batches, in fixed order."""
     if step < config.count_steps:
         return [("counts", 1.0 / config.count_batches)] * config.count_batches
-    plan = []
-    if config.mixed_count_batch:
-        plan.append(("counts", 1.0))
+    plan = [("counts", 1.0 / config.count_batches)] * (config.count_batches if config.mixed_count_batch else 0)
     if config.compressed_batch:
         plan.append(("compressed", 0.3))
     return plan + [("rows", 1.0 / config.row_batches)] * config.row_batches
+
+
+COSTS = {"counts": 1, "compressed": 2, "rows": 4}
+"""Time of a micro-batch, roughly."""
+
+
+def own_batches(kinds: list[str], rank: int, world: int) -> list[int]:
+    """Which micro-batches of a step a process takes: the costly ones are handed out first, to who has least to do."""
+    load, owner = [0] * world, {}
+    for index in sorted(range(len(kinds)), key=lambda i: -COSTS[kinds[i]]):
+        owner[index] = load.index(min(load))
+        load[owner[index]] += COSTS[kinds[index]]
+    return [index for index in range(len(kinds)) if owner[index] == rank]
 
 
 def make(config: TrainConfig, step: int, index: int, kind: str, share: float) -> MicroBatch:
@@ -59,14 +70,12 @@ def make(config: TrainConfig, step: int, index: int, kind: str, share: float) ->
     batch: CountBatch | TableBatch
     # The first network knows yes/no outcomes only.
     plain = not isinstance(config.network, SecondConfig)
-    if kind == "counts" and step < config.count_steps:
+    if kind == "counts":
         plain |= config.count_batches > 1 and index == 0
     form = BINARY if plain else draw_form(config.prior, generator)
     if kind == "counts":
-        size = config.mixed_count_batch
-        if step < config.count_steps:
-            size = max(1, config.count_batch // config.count_batches)
-        batch = count_tables(config, generator, size, form)
+        size = config.count_batch if step < config.count_steps else config.mixed_count_batch
+        batch = count_tables(config, generator, max(1, size // config.count_batches), form)
     elif kind == "compressed":
         batch = sample_compressed(config.prior, generator, config.compressed_batch, form=form)
     else:
