@@ -171,7 +171,12 @@ def test_command(run, file, tmp_path):
     assert frame["method"].to_list() == ["manski", "balke-pearl", "late"]
     assert frame["adjusted"].to_list() == [False, True, True] and frame["alpha"].to_list() == [0.1] * 3
     assert (tmp_path / "methods.svg").read_text().count("<svg") == 1
-    for kind, start in (("table", "====="), ("json", '{"methods"'), ("md", "| Method |"), ("latex", r"\begin{tab")):
+    for kind, start in (
+        ("table", "====="),
+        ("json", '{"kind": "ivicl-comparison"'),
+        ("md", "| Method |"),
+        ("latex", r"\begin{tab"),
+    ):
         assert run(*file, *methods, "-f", kind)[1].startswith(start)
     assert run(*file, *methods, "-o", "out.md")[0] == 0 and (tmp_path / "out.md").read_text().count("\n") == 5
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ivicl import IVBounds, IVData
+from ivicl.data.design import Design
+from ivicl.results.diagnostics.balance import balance
 from ivicl.results.diagnostics.covariates import logistic_ridge
 from ivicl.results.diagnostics.findings import diagnose
 from ivicl.results.report.page import escape
@@ -99,6 +102,81 @@ def test_balance_p_values_are_uniform_under_randomisation():
         data = IVData.from_arrays(z, rng.integers(0, 2, 200), rng.integers(0, 2, 200), rng.normal(size=(200, 4)))
         p_values.append(diagnose(data).balance.p_value)
     assert np.mean(np.array(p_values) < 0.1) == pytest.approx(0.1, abs=0.05)
+
+
+def clustered(rng: np.random.Generator, by_cluster: bool, clusters: int = 24, sized: int = 25) -> IVData:
+    """People of a cluster share most of two covariates; the arms were drawn at random, of clusters or of people."""
+    code = np.repeat(np.arange(clusters), sized)
+    n = len(code)
+    x = np.column_stack([rng.normal(size=(clusters, 2))[code], rng.normal(size=(n, 1))])
+    x[:, :2] += 0.5 * rng.normal(size=(n, 2))
+    z = rng.permutation(np.arange(clusters) % 2)[code] if by_cluster else rng.integers(0, 2, n)
+    t, y = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    table = {"z": z, "t": t, "y": y, "school": code, "block": code % 3} | {f"x{j}": x[:, j] for j in range(3)}
+    roles = dict(outcome="y", treatment="t", instrument="z", covariates=["x0", "x1", "x2"])
+    return IVData.from_frame(table, **roles, cluster="school")
+
+
+@pytest.mark.parametrize("by_cluster", [True, False])
+def test_balance_p_values_allow_for_clusters(by_cluster):
+    """Whole clusters assigned: without `cluster` nearly every honest trial would look unbalanced."""
+    rng = np.random.default_rng(1)
+    with_clusters, without = [], []
+    for _ in range(300):
+        data = clustered(rng, by_cluster)
+        with_clusters.append(balance(data).p_value)
+        without.append(balance(replace(data, design=None)).p_value)
+    held = [np.mean(np.array(with_clusters) < level) for level in (0.05, 0.2)]
+    assert held == pytest.approx([0.05, 0.2], abs=0.055)
+    naive = np.mean(np.array(without) < 0.05)
+    assert naive > 0.6 if by_cluster else naive < 0.12
+
+
+def test_chance_between_few_clusters_is_no_finding_but_a_difference_beyond_it_is():
+    rng = np.random.default_rng(2)
+    by_chance = [clustered(rng, True, clusters=12) for _ in range(40)]
+    looks = [grades(data)["balance"] == "look" for data in by_chance]
+    assert np.mean(looks) < 0.2 and np.mean([balance(data).largest > 0.25 for data in by_chance]) > 0.8
+    data = clustered(rng, True)
+    moved = replace(data, x=data.x + np.array([2.0, 0, 0]) * data.z[:, None])
+    assert grades(moved)["balance"] == "look" and balance(moved).p_value < 0.01
+
+
+def test_balance_is_within_strata_and_of_the_population():
+    """Blocks in which different shares were assigned are no imbalance, and neither is who was drawn more often."""
+    rng = np.random.default_rng(3)
+    p_strata, p_weights, p_naive, sizes = [], [], [], []
+    for _ in range(200):
+        block = rng.integers(0, 2, 600)
+        z = (rng.random(600) < np.where(block == 1, 0.8, 0.3)).astype(int)
+        x = 1.5 * block + rng.normal(size=600)
+        t, y = rng.integers(0, 2, 600), rng.integers(0, 2, 600)
+        table = {"z": z, "t": t, "y": y, "x": x, "block": block}
+        roles = dict(outcome="y", treatment="t", instrument="z", covariates=["x"])
+        found = balance(IVData.from_frame(table, **roles, strata="block"))
+        p_strata.append(found.p_value)
+        sizes.append(max(abs(size) for size in found.standardised_differences.values()))
+        # Everybody of the population has z at random; people with z = 1 and a large x were drawn ten times as often.
+        z = rng.integers(0, 2, 3000)
+        x = rng.normal(size=3000)
+        drawn = rng.random(3000) < np.where((z == 1) & (x > 0), 1.0, 0.1)
+        chance = np.where((z == 1) & (x > 0), 1.0, 0.1)[drawn]
+        n = int(drawn.sum())
+        table = {"z": z[drawn], "t": rng.integers(0, 2, n), "y": rng.integers(0, 2, n), "x": x[drawn], "s": 1 / chance}
+        drawn_data = IVData.from_frame(table, **roles, sampling_weights="s")
+        p_weights.append(balance(drawn_data).p_value)
+        p_naive.append(balance(replace(drawn_data, design=None)).p_value)
+    assert np.mean(np.array(p_strata) < 0.1) == pytest.approx(0.1, abs=0.06) and np.mean(sizes) < 0.2
+    assert np.mean(np.array(p_weights) < 0.1) < 0.2 and np.mean(np.array(p_naive) < 0.1) > 0.95
+
+
+def test_a_design_that_says_nothing_does_not_change_the_balance_test():
+    rng = np.random.default_rng(4)
+    z, t, y = rng.integers(0, 2, (3, 400))
+    data = IVData.from_arrays(z, t, y, rng.normal(size=(400, 3)))
+    one = replace(data, design=Design(strata=np.zeros(400, int)))
+    assert balance(one).p_value == pytest.approx(balance(data).p_value, abs=5e-3)
+    assert balance(one).standardised_differences == pytest.approx(balance(data).standardised_differences)
 
 
 def test_logistic_ridge_finds_known_chances():

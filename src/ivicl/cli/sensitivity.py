@@ -82,7 +82,7 @@ def sensitivity(
     with design_warnings_off():
         result = estimator.fit_data(data)
     found = result.sensitivity(kind, shares)
-    say_headline(result.diagnostics, False, output)
+    say_headline(result.diagnostics, chosen not in (Format.json, Format.csv), output)
     save_picture(found, plot)
     if chosen in (Format.csv, Format.latex):
         typer.echo(f"ivicl: {found.sentence}", err=True)

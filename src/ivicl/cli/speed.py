@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ivicl.cli.output import PLAIN_FORMAT_FLAG, TableOrJson
+from ivicl.cli.output import PLAIN_FORMAT_FLAG, PlotFile, TableOrJson
 from ivicl.errors import InputError
 
 
@@ -16,7 +17,7 @@ def speed(
     scale: Annotated[
         bool, typer.Option("--scale", help="Time and memory against rows and studies, up to 100 million rows.")
     ] = False,
-    plot: Annotated[str | None, typer.Option("--plot", help="With --scale: a picture (.svg, .png or .pdf).")] = None,
+    plot: PlotFile = None,
     output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
     """Five timings: a cold fit, a forward pass, a thousand studies, a million rows, a table of counts."""
@@ -36,7 +37,7 @@ def speed(
         typer.echo(json.dumps([timing.to_dict() for timing in found]))
 
 
-def _scale(quick: bool, plot: str | None, output_format: TableOrJson) -> None:
+def _scale(quick: bool, plot: Path | None, output_format: TableOrJson) -> None:
     from ivicl.benchmarks.scale_speed import draw, lines_of, measure_scale
 
     points = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.records import Record, json_safe
 from ivicl.methods.assumptions import in_reading_order
-from ivicl.results import rows
+from ivicl.results import rows, saved
 from ivicl.results.ladder import Ladder, Rung
 from ivicl.results.result import BoundsResult
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
     from ivicl.results.sections import Section
 
+KIND, SCHEMA = "ivicl-comparison", 1
+"""The stamp of its JSON."""
 OWN_COLUMNS = ("label", "assumes", "sampling_error", "adjusted")
 """Before those of `rows.COLUMNS`: name for readers, keys of the assumptions joined by commas, whether the interval
 allows for sampling error, and whether the covariates were used. What they mean stands in docs/compare.md."""
@@ -137,7 +139,7 @@ class Comparison:
         }
 
     def to_json(self, indent: int | None = None) -> str:
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        return json.dumps(saved.stamped(self.to_dict(), KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def to_markdown(self) -> str:
         return markdown_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
@@ -160,7 +162,7 @@ class Comparison:
         """One bar a method: estimates marked, other estimands dashed and labelled."""
         from ivicl.results.pictures import comparison
 
-        return comparison(self)
+        return comparison(self).below(self.headline)
 
 
 def _said(compared: Comparison) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ivicl._shared.numbers import rounded, rounded_interval
 from ivicl._shared.records import Record
 from ivicl.errors import InputError
 from ivicl.methods.planning import Design, Expectation, expect
+from ivicl.results import saved
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
 from ivicl.version import __version__
 
@@ -26,6 +27,8 @@ Number = float | int
 Numbers = Number | Sequence[Number]
 Pair = tuple[Number, Number]
 
+KIND, SCHEMA = "ivicl-plan", 1
+"""The stamp of its JSON."""
 MOST_DESIGNS = 10_000
 MOST_SENTENCES = 6
 
@@ -85,7 +88,7 @@ class Plan(Record):
 
     def to_json(self, indent: int | None = None) -> str:
         content = {"alpha": self.alpha, "designs": self.rows(), "sentences": self.sentences, "version": self.version}
-        return json.dumps(content, indent=indent, allow_nan=False)
+        return json.dumps(saved.stamped(content, KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def to_markdown(self) -> str:
         return "\n\n".join([markdown_table(*self._table()), *self.sentences])

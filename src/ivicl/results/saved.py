@@ -14,8 +14,9 @@ KIND = "ivicl-bounds"
 SCHEMA = 2
 
 
-def stamped(content: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": KIND, "schema": SCHEMA} | content
+def stamped(content: dict[str, Any], kind: str = KIND, schema: int = SCHEMA) -> dict[str, Any]:
+    """With what it is and in which form, first: a program that reads it later knows whether it can."""
+    return {"kind": kind, "schema": schema} | content
 
 
 def schema() -> dict[str, Any]:

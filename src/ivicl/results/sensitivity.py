@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
     from ivicl.results.sections import Section
 
+SCHEMA = 1
+"""The stamp of its JSON."""
 N_STEPS = 20
 """Steps of the grid of eps."""
 
@@ -65,6 +67,8 @@ class Sensitivity(Record):
     notes: tuple[str, ...]
     binary: bool
     """The effect is a difference of probabilities."""
+    headline: str = ""
+    """What the data say against the design (grade stop), before any bound; empty where there is nothing."""
     version: str = __version__
 
     def __repr__(self) -> str:
@@ -98,7 +102,8 @@ class Sensitivity(Record):
         return pl.DataFrame(self.rows())
 
     def to_json(self, indent: int | None = None) -> str:
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        # `kind` is the assumption that may fail.
+        return json.dumps({"schema": SCHEMA} | self.to_dict(), indent=indent, allow_nan=False)
 
     def _cells(self) -> list[list[str]]:
         return [
@@ -116,15 +121,16 @@ class Sensitivity(Record):
         return ["Fails for", "Estimated bounds", f"Interval, {self.level}", "Sign"]
 
     def to_markdown(self) -> str:
-        return f"{markdown_table(self._headings, self._cells())}\n\n{self.sentence}"
+        return f"{markdown_table(self._headings, self._cells(), self.headline)}\n\n{self.sentence}"
 
     def to_latex(self) -> str:
-        return latex_table(self._headings, self._cells())
+        return latex_table(self._headings, self._cells(), self.headline)
 
     def summary(self) -> str:
         """The sentence, the table and what to know about them."""
         rule = "=" * WIDTH
-        text = [rule, self.relaxation.title.center(WIDTH).rstrip(), rule, *textwrap.wrap(self.sentence, WIDTH), ""]
+        text = [*textwrap.wrap(self.headline, WIDTH), rule, self.relaxation.title.center(WIDTH).rstrip(), rule]
+        text += [*textwrap.wrap(self.sentence, WIDTH), ""]
         lines = [self._headings, *self._cells()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         text += ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
@@ -137,7 +143,7 @@ class Sensitivity(Record):
         """As a part of a report."""
         from ivicl.results.sections import Section
 
-        sentences = (self.sentence, *self.notes)
+        sentences = (*((self.headline,) if self.headline else ()), self.sentence, *self.notes)
         return Section(self.relaxation.title, sentences, self._headings, self._cells()[::2], self.plot())
 
     def _repr_html_(self) -> str:
@@ -147,7 +153,7 @@ class Sensitivity(Record):
         """The bounds against eps, with the breakdown point."""
         from ivicl.results.pictures.sensitivity import sensitivity as picture
 
-        return picture(self)
+        return picture(self).below(self.headline)
 
 
 def sensitivity(result: BoundsResult, kind: str, eps: Sequence[float] | None = None) -> Sensitivity:
@@ -182,6 +188,7 @@ def sensitivity(result: BoundsResult, kind: str, eps: Sequence[float] | None = N
         sentence=_sentence(relaxation, result.binary, at_zero, breakdown, breakdown_estimate, curves),
         notes=_notes(result, curves),
         binary=result.binary,
+        headline=result.diagnostics.headline,
     )
 
 

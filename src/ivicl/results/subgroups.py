@@ -15,7 +15,7 @@ from ivicl.data.groups import Group, groups_by
 from ivicl.errors import InputError, IVICLError
 from ivicl.methods.estimands import AVERAGE
 from ivicl.methods.group_ends import GroupEnds, group_ends
-from ivicl.results import rows
+from ivicl.results import rows, saved
 from ivicl.results.result import BoundsResult
 from ivicl.results.source import NO_DATA, Source
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ivicl.results.pictures import Picture
     from ivicl.results.sections import Section
 
+KIND, SCHEMA = "ivicl-subgroups", 1
+"""The stamp of its JSON."""
 GIVEN_ALL = ("given_all_lower", "given_all_upper", "given_all_se_lower", "given_all_se_upper")
 OWN_COLUMNS = ("by", "group", *GIVEN_ALL)
 """Before those of `rows.COLUMNS`: the covariate, which people, and the ends of their average effect given all the data,
@@ -87,6 +89,18 @@ class Subgroups(Record):
         return tuple(entry.result for entry in self.entries if entry.result is not None)
 
     @property
+    def headline(self) -> str:
+        """What the data say against the design (grade stop), before any bound; empty where there is nothing."""
+        return self.everybody.diagnostics.headline
+
+    @property
+    def _said_of_groups(self) -> tuple[str, ...]:
+        """Why a group has no answer, or that its own people contradict the design."""
+        stopped = {entry.group: entry.result.diagnostics.headline for entry in self.entries if entry.result is not None}
+        said = {entry.group: entry.error or stopped.get(entry.group) for entry in self.entries}
+        return tuple(f"{group}: {sentence}" for group, sentence in said.items() if sentence)
+
+    @property
     def note(self) -> str:
         """What may be concluded from several intervals."""
         k, percent = len(self.results), f"{100 * (1 - self.alpha):g} %"
@@ -127,7 +141,7 @@ class Subgroups(Record):
         return content | {"note": self.note, "groups": json_safe(self.rows()), "everybody": json_safe(self.everybody)}
 
     def to_json(self, indent: int | None = None) -> str:
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+        return json.dumps(saved.stamped(self.to_dict(), KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def _lines(self) -> list[list[str]]:
         return [entry.cells() for entry in (*self.entries, self._all())]
@@ -136,21 +150,20 @@ class Subgroups(Record):
         return SubgroupEntry("everybody", self.everybody.n, self.everybody)
 
     def to_markdown(self) -> str:
-        return f"{markdown_table(HEADINGS, self._lines())}\n\n{self.note}"
+        return "\n\n".join((markdown_table(HEADINGS, self._lines(), self.headline), self.note, *self._said_of_groups))
 
     def to_latex(self) -> str:
-        return latex_table(HEADINGS, self._lines())
+        return latex_table(HEADINGS, self._lines(), self.headline)
 
     def summary(self) -> str:
         """The table, what may be concluded, and why a group has no answer."""
         rule = "=" * WIDTH
-        text = [rule, f"Bounds by {self.column}".center(WIDTH).rstrip(), rule]
+        text = [*textwrap.wrap(self.headline, WIDTH), rule, f"Bounds by {self.column}".center(WIDTH).rstrip(), rule]
         lines = [HEADINGS, *self._lines()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEADINGS))]
         text += ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         text.append("-" * WIDTH)
-        failed = [f"{entry.group}: {entry.error}" for entry in self.entries if entry.error]
-        for sentence in (self.note, *failed):
+        for sentence in (self.note, *self._said_of_groups):
             text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
         return "\n".join([*text, rule, f"ivicl {__version__}"])
 
@@ -158,7 +171,8 @@ class Subgroups(Record):
         """As a part of a report."""
         from ivicl.results.sections import Section
 
-        return Section(f"Bounds by {self.column}", (self.note,), HEADINGS, self._lines(), self.plot())
+        said = (*((self.headline,) if self.headline else ()), self.note, *self._said_of_groups)
+        return Section(f"Bounds by {self.column}", said, HEADINGS, self._lines(), self.plot())
 
     def _repr_html_(self) -> str:
         return self.section().notebook()
@@ -168,7 +182,7 @@ class Subgroups(Record):
         from ivicl.results.pictures.forest import Bar, forest
 
         bars = [Bar.of(entry.group, entry.result) for entry in self.entries]
-        return forest(bars, Bar.of("everybody", self.everybody))
+        return forest(bars, Bar.of("everybody", self.everybody)).below(self.headline)
 
 
 def subgroups(result: BoundsResult, column: str, quantiles: int | None, simultaneous: bool) -> Subgroups:

@@ -130,11 +130,16 @@ def _refuse_shared_clusters(column: Column, keys: list[tuple[Any, ...]], rows: l
     for study, own in enumerate(rows):
         for value in np.unique(column.values[own][~column.missing[own]]).tolist():
             if owner.setdefault(value, study) != study:
-                first, second = (show_values(list(keys[each])) for each in (owner[value], study))
-                raise InputError(
-                    f"cluster '{column.name}' = {show_values([_tidy(value)])} has people in two studies ({first} and "
-                    f"{second}); if its names start again in each study, join study and cluster into one column."
-                )
+                raise shared_cluster(column.name, value, keys[owner[value]], keys[study])
+
+
+def shared_cluster(name: str, value: Any, first: Sequence[Any], second: Sequence[Any]) -> InputError:
+    """What is said of a cluster with people in two studies."""
+    studies = " and ".join(show_values(list(key)) for key in (first, second))
+    return InputError(
+        f"cluster '{name}' = {show_values([_tidy(value)])} has people in two studies ({studies}); if its names start "
+        "again in each study, join study and cluster into one column."
+    )
 
 
 def _tidy(value: Any) -> Any:

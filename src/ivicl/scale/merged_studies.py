@@ -19,7 +19,16 @@ from ivicl.data.reading import check_names
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError
 from ivicl.methods.registry import resolve
 from ivicl.results.rows import frame_of
-from ivicl.scale.many import STUDIES_PER_CHUNK, Studies, error_row, fit_studies, groups_of, settle, study_columns
+from ivicl.scale.many import (
+    STUDIES_PER_CHUNK,
+    Studies,
+    error_row,
+    fit_studies,
+    groups_of,
+    settle,
+    shared_cluster,
+    study_columns,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -46,7 +55,8 @@ class MergedStudies:
 
     @staticmethod
     def of(frame: nw.LazyFrame[Any], estimator: IVBounds, by: str | Sequence[str], roles: Roles) -> MergedStudies:
-        """Check the call, and find the codings that it does not name: one small question to the engine for each."""
+        """Check the call, and find the codings that it does not name: a small question to the engine for each, and one
+        whether a cluster has people in two studies."""
         estimator.request()
         columns = study_columns(by, roles)
         check_names(frame.collect_schema().names(), roles.columns | columns)
@@ -54,6 +64,8 @@ class MergedStudies:
         asked = [name for name in (roles.instrument, roles.treatment, roles.outcome) if name not in known]
         if isinstance(roles.cap, str):
             raise InputError(f"cap={roles.cap!r} is a quantile of all studies: find it there, and give the number.")
+        if roles.cluster is not None:
+            _refuse_shared_clusters(frame, roles.cluster, list(columns.values()))
         witnesses = {name: _witnesses(frame, name) for name in asked}
         settled = settle(witnesses, replace(roles, weights=None), np.ones(0))
         settled = replace(settled, weights=roles.weights)
@@ -132,6 +144,21 @@ class _Checked(Studies):
         if self.roles.weights is not None:
             weight_facts(self.merged[self.rows[study]]).check(self.roles.weights)
         return super().data(study)
+
+
+def _refuse_shared_clusters(frame: nw.LazyFrame[Any], cluster: str, by: list[str]) -> None:
+    """One small question to the engine: a worker sees its own studies alone, and could not tell."""
+    import narwhals as nw
+
+    keys = {f"k{i}": name for i, name in enumerate(by)}
+    placed = frame.select(nw.col(cluster).alias("cluster"), *(nw.col(name).alias(key) for key, name in keys.items()))
+    placed = placed.filter(~nw.col("cluster").is_null()).unique()
+    shared = placed.group_by("cluster").agg(nw.len().alias("studies")).filter(nw.col("studies") > 1)
+    found = collected(shared.select("cluster").head(MOST_WITNESSES))
+    if len(found):
+        value = found["cluster"][0]
+        first, second = collected(placed.filter(nw.col("cluster") == value).select(*keys)).head(2).rows()
+        raise shared_cluster(cluster, value, first, second)
 
 
 def _witnesses(frame: nw.LazyFrame[Any], name: str) -> Column:

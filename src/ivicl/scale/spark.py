@@ -6,7 +6,8 @@
     bounds.write.parquet("bounds")
 
 Nothing runs before the frame is asked for, but for the codings that the call does not name (which value means 1, the
-outcome's range): those are one small question each. A worker loads the model once.
+outcome's range) and for clusters, which must lie in one study each: those are one small question each. A
+worker loads the model once.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def fit_many(
         by: the column, or columns, that tell the studies apart.
         estimator: an `IVBounds` with the method and its options; the network when None.
         **roles: outcome, treatment, instrument, covariates, weights and the others of `IVBounds.fit`. Name the codings
-            (`ones`, `outcome_range`), and nothing at all runs before the frame is asked for.
+            (`ones`, `outcome_range`), and without `cluster` nothing at all runs before the frame is asked for.
     """
     try:
         from pyspark.sql import types

@@ -1,14 +1,14 @@
-"""What the covariates say about the instrument: who could have been in either arm, and are the arms alike?"""
+"""What the covariates say about the instrument: who could have been in either arm?"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ivicl._shared.scaling import standardise
-from ivicl._shared.special import chi_squared_tail, expit
+from ivicl._shared.special import expit
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
-from ivicl.results.diagnostics.records import Balance, Positivity
+from ivicl.results.diagnostics.records import Positivity
 
 MOST_ROWS = 50_000
 """Rows that the learner of P(Z=1 | X) sees; more would cost seconds and change nothing that is reported."""
@@ -16,7 +16,7 @@ MOST_ROWS = 50_000
 
 def positivity(data: IVData) -> Positivity | None:
     """The range of P(Z=1 | X), by logistic regression with a ridge; None without covariates that vary."""
-    x, z, w = _standardised_rows(data)
+    x, z, w = standardised_rows(data)
     if not x.shape[1]:
         return None
     chance = logistic_ridge(x, z, w, penalty=float(x.shape[1]))
@@ -24,51 +24,8 @@ def positivity(data: IVData) -> Positivity | None:
     return Positivity(
         range=(float(chance.min()), float(chance.max())),
         central_98_percent=(float(low), float(high)),
-        share_z1=float(data.w @ data.z / data.w.sum()),
+        share_z1=float(data.mass @ data.z / data.mass.sum()),
     )
-
-
-def balance(data: IVData) -> Balance | None:
-    """Standardised differences in means of the covariates between the arms, and one test of all of them together."""
-    x, z, w = _standardised_rows(data)
-    if not x.shape[1]:
-        return None
-    names = [name for name, kept in zip(data.covariates, varying(data.x), strict=True) if kept]
-    arms = []
-    for arm in (0.0, 1.0):
-        share = w * (z == arm)
-        share = share / share.sum()
-        mean = share @ x
-        arms.append((mean, share @ (x - mean) ** 2))
-    pooled = np.sqrt((arms[0][1] + arms[1][1]) / 2)
-    difference = arms[1][0] - arms[0][0]
-    # A covariate that is constant within both arms but differs between them separates them: an infinite difference.
-    size = np.divide(
-        difference, pooled, out=np.where(difference == 0, 0.0, np.sign(difference) * 99.0), where=pooled > 1e-9
-    )
-    size = np.clip(size, -99.0, 99.0)
-    largest = int(np.abs(size).argmax())
-    return Balance(
-        standardised_differences={name: float(s) for name, s in zip(names, size, strict=True)},
-        largest=float(abs(size[largest])),
-        largest_column=names[largest],
-        p_value=_omnibus(x, z, w),
-    )
-
-
-def _omnibus(x: np.ndarray, z: np.ndarray, w: np.ndarray) -> float:
-    """P-value of the score test that no covariate goes with Z: n R^2 of the regression of Z on X is chi-squared."""
-    total = w.sum()
-    centred_z = z - w @ z / total
-    gram = (x * w[:, None]).T @ x
-    moment = (x * w[:, None]).T @ centred_z
-    values, vectors = np.linalg.eigh(gram)
-    used = values > 1e-9 * max(values.max(), 1e-300)
-    projected = (vectors.T @ moment)[used]
-    spread = (w @ centred_z**2) / total
-    if spread <= 0 or not used.any():
-        return 1.0
-    return chi_squared_tail(float((projected**2 / values[used]).sum() / spread), int(used.sum()))
 
 
 def varying(x: np.ndarray) -> np.ndarray:
@@ -80,10 +37,10 @@ def varying(x: np.ndarray) -> np.ndarray:
     return varies
 
 
-def _standardised_rows(data: IVData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Covariates that vary, standardised, with z and w; a fixed random choice of rows when there are very many."""
-    x, z, w = data.x[:, varying(data.x)], data.z, data.w
-    if len(w) > MOST_ROWS:
+def standardised_rows(data: IVData, most: float = MOST_ROWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Covariates that vary, standardised, with z and masses; a fixed random choice of rows when there are very many."""
+    x, z, w = data.x[:, varying(data.x)], data.z, data.mass
+    if len(w) > most:
         rows = np.random.default_rng(0).choice(len(w), MOST_ROWS, replace=False)
         if len(np.unique(z[rows])) == 2:
             kept = varying(x[rows])

@@ -9,7 +9,8 @@ from ivicl.data import IVData
 from ivicl.identification.inequalities import Inequality
 from ivicl.methods.inequalities import check
 from ivicl.methods.row_laws import RowLaws
-from ivicl.results.diagnostics.covariates import balance, positivity
+from ivicl.results.diagnostics.balance import balance
+from ivicl.results.diagnostics.covariates import positivity
 from ivicl.results.diagnostics.designs import design_finding, survey_design
 from ivicl.results.diagnostics.hidden_patterns import hidden_pattern, pattern_finding
 from ivicl.results.diagnostics.losses import loss_finding, losses
@@ -34,6 +35,8 @@ TRAINED_COVARIATES = 64
 WEAK_F = 10.0
 TOP_WORTH_SAYING, HEAVY_TOP = 0.2, 0.4
 """Shares of the width from which on the top per cent is mentioned, and worth a look: a normal outcome is below both."""
+CHANCE_P = 0.05
+"""Above this p-value clusters may differ in their covariates by chance."""
 VIOLATED_P = 0.01
 """Bonferroni over the four inequalities: below this, one of them fails by more than chance."""
 
@@ -54,7 +57,7 @@ def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
         _compliance_finding(who, stage),
         _inequality_finding(inequalities),
         *_positivity_finding(chances),
-        *_balance_finding(differences),
+        *_balance_finding(differences, clustered=survey is not None and survey.clusters is not None),
         _sample_finding(sample, stage),
         *(Finding(odd.name, "look", odd.sentence, odd.remedy) for odd in data.report.oddities),
         *design_finding(survey),
@@ -150,12 +153,14 @@ def _positivity_finding(found: Positivity | None) -> list[Finding]:
     return [Finding("positivity", "ok", f"{what}: both arms are possible for everybody.")]
 
 
-def _balance_finding(found: Balance | None) -> list[Finding]:
+def _balance_finding(found: Balance | None, clustered: bool) -> list[Finding]:
+    """A large difference is worth a look whatever its cause; but a few clusters differ much by chance alone."""
     if found is None:
         return []
     size, column = found.largest, found.largest_column
     what = f"the largest difference between the arms is {size:.2f} standard deviations, in '{column}'"
-    if size > 0.25 or (size > 0.1 and found.p_value < 0.001):
+    large = size > 0.25 and (not clustered or found.p_value < CHANCE_P)
+    if large or (size > 0.1 and found.p_value < 0.001):
         remedy = (
             "If assignment was meant to be random, find out why; if not, the bounds rely on the covariates to explain "
             "it."

@@ -30,4 +30,4 @@ def draw(result: BoundsResult, kind: str) -> Picture:
     if kind not in PICTURES:
         raise InputError(f"there is no picture '{kind}'; there are {', '.join(PICTURES)}.")
     with styled():
-        return PICTURES[kind](result)
+        return PICTURES[kind](result).below(result.diagnostics.headline)

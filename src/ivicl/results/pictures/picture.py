@@ -6,13 +6,15 @@ Figures are made without pyplot: nothing global is touched, nothing pops up, not
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ivicl.errors import InputError
 
 INK, ACCENT, SOFT, SECOND = "#1f2933", "#1f5f8b", "#9fb8cc", "#b5541c"
+ALARM = "#a61b1b"
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -45,6 +47,18 @@ class Picture:
     def __repr__(self) -> str:
         rows = len(next(iter(self.data.values())))
         return f"Picture({self.kind}, {rows} rows of data)"
+
+    def below(self, headline: str) -> Picture:
+        """With a headline over the figure: a file that is passed on has no summary beside it. None if it is empty."""
+        if not headline:
+            return self
+        with styled():
+            # At its size in a figure of this width a line holds so many letters.
+            wrapped = textwrap.fill(headline, int(14 * self.figure.get_figwidth()))
+            self.figure.suptitle(wrapped, color=ALARM, fontsize=8, fontweight="bold", x=0.01, ha="left")
+            more = 0.16 * (1 + wrapped.count("\n"))
+            self.figure.set_figheight(self.figure.get_figheight() + more)
+        return replace(self, caption=f"{headline} {self.caption}")
 
     def to_frame(self) -> Any:
         """The data behind the picture, as a polars frame."""
