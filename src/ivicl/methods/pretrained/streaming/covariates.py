@@ -1,0 +1,115 @@
+"""The covariates' path of `learn.second.rows`: latents read rows chunk by chunk, then the rows' laws, then the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl.methods.pretrained.streaming.ends import EndSums
+from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
+from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
+from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
+from ivicl.methods.pretrained.streaming.summary import Summarised
+
+_NAME = "covariates"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rows of a table say."""
+
+    pooled: np.ndarray
+    """(C,) for the heads."""
+    anchor: np.ndarray
+    """(Q,)."""
+    unit: np.ndarray
+    """(Q,)."""
+
+
+def read_rows(
+    rows: Recoded, regression: Regression, layers: Layers, depth: int, told: Summarised, temperature: float
+) -> Found:
+    """temperature: differences of terms that are noise."""
+    path = _Path(rows, regression, layers, told.hidden)
+    by_layer, by_rows = EndSums(temperature), EndSums(temperature)
+    for block in range(depth):
+        path.read(block, by_layer if block == 0 else None)
+    mean = path.finish(by_rows)
+    first, refined = by_layer.estimates(), by_rows.estimates()
+    # Adjusting for covariates takes away part of the variance, seldom nearly all.
+    unit = np.maximum(first.se, 0.15 * told.se)
+    steps = [(first.one_step - first.plug_in) / unit, (refined.plug_in - first.plug_in) / unit]
+    news = [first.plug_in, np.log(unit) / 9 + 1, *((step / 3).clip(-3, 3) for step in steps)]
+    news.append(regression.shares.reshape(-1))
+    pool = f"{_NAME}.pool"
+    hidden = layers.linear(f"{pool}.0", np.concatenate([mean, path.latents.mean(0), told.hidden, *news]))
+    pooled = layers.norm(f"{pool}.3", layers.linear(f"{pool}.2", gelu(hidden)))
+    trust = layers.linear(f"{_NAME}.trust", pooled).reshape(3, -1)
+    trust[0] += 2
+    mix = softmax(trust.T).T
+    anchor = first.plug_in + unit * (mix[1] * steps[0] + mix[2] * steps[1]).clip(-40, 40)
+    return Found(pooled, anchor, unit)
+
+
+class _Path:
+    """Latents that have read so many blocks; rows are brought there again whenever they are needed."""
+
+    def __init__(self, rows: Recoded, regression: Regression, layers: Layers, summary: np.ndarray) -> None:
+        self._rows, self._regression, self._layers = rows, regression, layers
+        latents = layers.weights[f"{_NAME}.latents"] + layers.linear(f"{_NAME}.condition", summary)
+        self.latents = latents.astype(np.float32)
+        self._seen: list[np.ndarray] = []
+        weight = layers.weights[f"{_NAME}.embed.weight"].T
+        kept = regression.columns
+        self._of_x, self._of_cells, self._of_features = weight[: rows.columns], weight[kept : kept + 8], weight[kept + 8 :]
+
+    def read(self, block: int, ends: EndSums | None) -> None:
+        """The latents read all rows, and think."""
+        name = f"{_NAME}.blocks.{block}"
+        running = RunningSoftmax(self._layers.queries(f"{name}.read", self.latents))
+
+        def work(chunk: Chunk) -> tuple[tuple[np.ndarray, ...], list[np.ndarray] | None]:
+            known, tokens = self._tokens(chunk)
+            keys, values = self._layers.keys_and_values(f"{name}.read", tokens)
+            part = running.part(keys, values, np.log(chunk.w).astype(np.float32))
+            return part, None if ends is None else ends.part(chunk, known.law, known.propensity)
+
+        for _, (part, sums) in self._rows.sweep(work):
+            running.add(part)
+            if ends is not None and sums is not None:
+                ends.add(sums)
+        latents = self._layers.read(f"{name}.read", self.latents, running.answer)
+        latents = self._layers.attend(f"{name}.think", latents, latents)
+        self.latents = self._layers.residual(f"{name}.latent_mlp", latents)
+        self._seen.append(self.latents)
+
+    def finish(self, ends: EndSums) -> np.ndarray:
+        """The mean of the rows' tokens (E,), and into `ends` what their corrected laws say."""
+        total = 0.0
+
+        def work(chunk: Chunk) -> tuple[np.ndarray, list[np.ndarray]]:
+            known, tokens = self._tokens(chunk)
+            tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
+            change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)
+            law = softmax(np.log(known.law) + change)
+            return chunk.w @ tokens, ends.part(chunk, law, known.propensity)
+
+        for _, (tokens, sums) in self._rows.sweep(work):
+            total = total + tokens
+            ends.add(sums)
+        return np.asarray(total) / self._rows.source.total
+
+    def _tokens(self, chunk: Chunk) -> tuple[Regressed, np.ndarray]:
+        """The chunk's rows after the blocks whose latents are known."""
+        known = self._regression.regressed(chunk)
+        cell = 4 * chunk.z + 2 * chunk.t
+        tokens = chunk.x @ self._of_x
+        tokens += known.features @ self._of_features
+        tokens += chunk.seen.astype(np.float32) @ self._of_cells[cell : cell + 2]
+        tokens += self._layers.weights[f"{_NAME}.embed.bias"]
+        for block, latents in enumerate(self._seen):
+            name = f"{_NAME}.blocks.{block}"
+            tokens = self._layers.attend(f"{name}.spread", tokens, latents)
+            tokens = self._layers.residual(f"{name}.row_mlp", tokens)
+        return known, tokens
