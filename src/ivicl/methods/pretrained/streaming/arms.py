@@ -67,7 +67,7 @@ class Arm:
 
     def ridge(self, solver: np.ndarray) -> Fit:
         slope = solver @ self.moment
-        return Fit(slope, self.mean - self.centre @ slope, solver, self.centre, self.mean_leverage)
+        return Fit(slope, self.mean - self.centre @ slope, Leverage(solver, self.centre, self.mean_leverage))
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,20 @@ class Fit:
     """(F,L)."""
     level: np.ndarray
     """(L,) at features of zero."""
-    solver: np.ndarray
-    """(F,F)."""
-    centre: np.ndarray
-    """(F,)."""
-    least: float
-    """Leverage at the centre."""
+    weighing: Leverage
 
-    def leverage(self, features: np.ndarray) -> np.ndarray:
+
+class Leverage:
+    """What one person weighs in a fit at features. In float32: it corrects a fit by a small part of an outcome."""
+
+    def __init__(self, solver: np.ndarray, centre: np.ndarray, least: float) -> None:
+        """`least`: that at the centre."""
+        self._solver, self._centre, self._least = solver.astype(np.float32), centre, least
+
+    def __call__(self, features: np.ndarray) -> np.ndarray:
         """(n,)."""
-        centred = features - self.centre
-        found: np.ndarray = np.einsum("ij,ij->i", centred @ self.solver, centred) + self.least
+        centred = (features - self._centre).astype(np.float32)
+        found: np.ndarray = np.einsum("ij,ij->i", centred @ self._solver, centred).astype(np.float64) + self._least
         return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ivicl.methods.pretrained.streaming.ends import EndSums
+from ivicl.methods.pretrained.streaming.kept import Kept
 from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
 from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
 from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
@@ -60,6 +61,7 @@ class _Path:
         latents = layers.weights[f"{_NAME}.latents"] + layers.linear(f"{_NAME}.condition", summary)
         self.latents = latents.astype(np.float32)
         self._seen: list[np.ndarray] = []
+        self._known = Kept(rows.room)
         weight = layers.weights[f"{_NAME}.embed.weight"].T
         kept = regression.columns
         self._of_x, self._of_cells, self._of_features = weight[: rows.columns], weight[kept : kept + 8], weight[kept + 8 :]
@@ -73,7 +75,7 @@ class _Path:
             known, tokens = self._tokens(chunk)
             keys, values = self._layers.keys_and_values(f"{name}.read", tokens)
             part = running.part(keys, values, np.log(chunk.w).astype(np.float32))
-            return part, None if ends is None else ends.part(chunk, known.law, known.propensity)
+            return part, None if ends is None else ends.part(chunk, np.exp(known.log_law), known.propensity)
 
         for _, (part, sums) in self._rows.sweep(work):
             running.add(part)
@@ -92,7 +94,7 @@ class _Path:
             known, tokens = self._tokens(chunk)
             tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
             change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)
-            law = softmax(np.log(known.law) + change)
+            law = softmax(known.log_law + change)
             return chunk.w @ tokens, ends.part(chunk, law, known.propensity)
 
         for _, (tokens, sums) in self._rows.sweep(work):
@@ -102,7 +104,7 @@ class _Path:
 
     def _tokens(self, chunk: Chunk) -> tuple[Regressed, np.ndarray]:
         """The chunk's rows after the blocks whose latents are known."""
-        known = self._regression.regressed(chunk)
+        known = Regressed(self._known.get(chunk.number, lambda: self._regression.features(chunk)))
         cell = 4 * chunk.z + 2 * chunk.t
         tokens = chunk.x @ self._of_x
         tokens += known.features @ self._of_features

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from ivicl.methods.pretrained.streaming.weights import Weights
@@ -94,8 +96,10 @@ def scores(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    found = np.exp(x - x.max(-1, keepdims=True))
-    found /= found.sum(-1, keepdims=True)
+    top = x.max(-1) if x.shape[-1] > 8 else reduce(np.maximum, np.moveaxis(x, -1, 0))  # quicker where it is short
+    found = x - top[..., None]
+    np.exp(found, out=found)
+    found /= np.einsum("...k->...", found)[..., None]
     return found
 
 

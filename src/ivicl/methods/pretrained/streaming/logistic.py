@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.arms import Arm, Sums, inverse
+from ivicl.methods.pretrained.streaming.arms import Arm, Leverage, Sums, inverse
 from ivicl.methods.pretrained.streaming.constants import LOGISTIC
 from ivicl.methods.pretrained.streaming.layers import softmax
 from ivicl.methods.pretrained.streaming.source import Chunk
@@ -52,14 +52,10 @@ class Logistic:
         self._weight, self._weighted = 0.0, np.zeros(len(slope))
         self._gram = np.zeros((len(slope), len(slope)))
 
-    def score(self, features: np.ndarray) -> np.ndarray:
-        """(n,4) log odds of the finished fit."""
-        found: np.ndarray = features @ self._slope + (self._base + self._shift - self._arm.centre @ self._slope)
-        return found
-
     def curvature(self, features: np.ndarray, chunk: Chunk) -> tuple[float, np.ndarray]:
         """Sums for the step that leaves a row out."""
-        weight = chunk.w * _curvature(softmax(self.score(features)))
+        slope, level = self.fit
+        weight = chunk.w * _curvature(softmax(features @ slope + level))
         centred = features - self._arm.centre
         return float(weight.sum()), (centred * weight[:, None]).T @ centred
 
@@ -68,13 +64,18 @@ class Logistic:
         self._gram += sums[1]
 
     def settle(self) -> None:
-        self._solver = inverse(self._gram, self._penalty + self._arm.floor)
+        solver = inverse(self._gram, self._penalty + self._arm.floor)
+        self._weighing = Leverage(solver, self._arm.centre, 1 / (self._weight + 0.5))
+
+    @property
+    def fit(self) -> tuple[np.ndarray, np.ndarray]:
+        """Slope (F,4) and level (4,) of the log odds."""
+        return self._slope, self._base + self._shift - self._arm.centre @ self._slope
 
     def without_self(self, score: np.ndarray, features: np.ndarray, outcome: np.ndarray) -> np.ndarray:
         """One Newton step away from the row's own outcome, with the mean curvature of its four classes."""
         fitted = softmax(score)
-        centred = features - self._arm.centre
-        leverage = np.einsum("ij,ij->i", centred @ self._solver, centred) + 1 / (self._weight + 0.5)
+        leverage = self._weighing(features)
         step = leverage / (1 - np.minimum(leverage * _curvature(fitted), 0.9))
         return score - step[:, None] * (outcome - fitted)
 

@@ -36,15 +36,22 @@ class Regressed:
     """What the layer knows of a chunk's rows."""
 
     features: np.ndarray
-    """(n,outputs) float32 for the network."""
-    law: np.ndarray
-    """(n,2,4)."""
-    propensity: np.ndarray
-    """(n,)."""
+    """(n,outputs) float32 for the network; the law and the propensity are among them."""
+
+    @property
+    def log_law(self) -> np.ndarray:
+        """(n,2,4)."""
+        here = self.features[:, constants.DIRECTIONS : constants.DIRECTIONS + 8]
+        return here.astype(np.float64).reshape(-1, 2, 4)
+
+    @property
+    def propensity(self) -> np.ndarray:
+        """(n,)."""
+        return self.features[:, -2].astype(np.float64)
 
 
 class Regression:
-    """Fitted when made; `regressed` then gives each chunk its part."""
+    """Fitted when made; `features` then gives each chunk its part."""
 
     def __init__(self, rows: Recoded, weights: Weights, shape: Shape) -> None:
         self._shape, columns = shape, rows.columns
@@ -146,25 +153,35 @@ class Regression:
         stack = np.empty((n, 2, constants.CANDIDATES, 4))
         outcome = np.zeros((n, 4))
         outcome[:, _classes(chunk)] = chunk.seen
-        leverages = np.empty((n, 2))
         for arm in (0, 1):
-            fits = [(x, fit) for fit in self._linear[arm]] + [(hinges, fit) for fit in self._bent[arm]]
             stack[:, arm, 0] = self.plain[arm].mean
-            if arm == z:
-                stack[:, arm, 0] = without_self(stack[:, arm, 0], self.plain[arm].mean_leverage, outcome)
-            for place, (features, fit) in enumerate(fits, 1):
-                found = features @ fit.slope + fit.level
-                last = place == len(fits)
-                leverage = fit.leverage(features) if arm == z or last else None
-                if last:
-                    leverages[:, arm] = leverage
-                stack[:, arm, place] = found if arm != z else without_self(found, leverage, outcome)
-            score = self.logistic[arm].score(hinges)
-            if arm == z:
-                score = self.logistic[arm].without_self(score, hinges, outcome)
-            stack[:, arm, len(fits) + 1] = softmax(score)
+        for features, places, slope, level in self._maps(x, hinges):
+            stack[:, :, places] = (features @ slope + level).reshape(n, 2, -1, 4)
+        stack[:, z, 0] = without_self(stack[:, z, 0], self.plain[z].mean_leverage, outcome)
+        fits = [(x, fit) for fit in self._linear[z]] + [(hinges, fit) for fit in self._bent[z]]
+        leverages = np.empty((n, 2))
+        for place, (features, fit) in enumerate(fits, 1):
+            leverages[:, z] = fit.weighing(features)
+            stack[:, z, place] = without_self(stack[:, z, place], leverages[:, z], outcome)
+        leverages[:, 1 - z] = self._bent[1 - z][-1].weighing(hinges)
+        stack[:, z, -3] = self.logistic[z].without_self(stack[:, z, -3], hinges, outcome)
+        stack[:, :, -3] = softmax(stack[:, :, -3])
         stack[:, :, -2], stack[:, :, -1] = self.forest.laws(chunk)
         return _to_simplex(stack), leverages
+
+    def _maps(self, x: np.ndarray, hinges: np.ndarray) -> list[tuple[np.ndarray, slice, np.ndarray, np.ndarray]]:
+        """Features, the candidates that are linear in them, and the slopes and levels of all these, of both arms."""
+        bent = [
+            [*((fit.slope, fit.level) for fit in fits), logistic.fit]
+            for fits, logistic in zip(self._bent, self.logistic, strict=True)
+        ]
+        linear = [[(fit.slope, fit.level) for fit in fits] for fits in self._linear]
+        first = 1 + len(linear[0])
+        found = []
+        for features, places, fits in ((x, slice(1, first), linear), (hinges, slice(first, -2), bent)):
+            slopes, levels = zip(*(fit for of_arm in fits for fit in of_arm), strict=True)
+            found.append((features, places, np.concatenate(slopes, 1), np.concatenate(levels)))
+        return found
 
     def _chances(self, chunk: Chunk, x: np.ndarray, hinges: np.ndarray) -> np.ndarray:
         """(n,3,2) candidates for P(Z | x), leave-one-out."""
@@ -173,10 +190,11 @@ class Regression:
         arm, plain, bent = self._propensities
         fits = [without_self(np.broadcast_to(arm.mean, outcome.shape), arm.mean_leverage, outcome)]
         for features, fit in ((x, plain), (hinges, bent)):
-            fits.append(without_self(features @ fit.slope + fit.level, fit.leverage(features), outcome))
+            fits.append(without_self(features @ fit.slope + fit.level, fit.weighing(features), outcome))
         return _to_simplex(np.stack(fits, 1))
 
-    def regressed(self, chunk: Chunk) -> Regressed:
+    def features(self, chunk: Chunk) -> np.ndarray:
+        """Those of `Regressed`."""
         x = chunk.wide
         hinges = self._hinges(x)
         stack, leverages = self._stack(chunk, x, hinges)
@@ -187,8 +205,7 @@ class Regression:
             x @ self._direction + self._direction_level, np.log(law), stack[:, :, 4], np.log(stack[:, :, -3]),
             stack[:, :, -1], np.minimum(leverages, 1), chance, np.log(chance / (1 - chance)),
         ]  # fmt: skip
-        features = np.concatenate([part.reshape(len(x), -1) for part in parts], 1, dtype=np.float32, casting="same_kind")
-        return Regressed(features, law, chance)
+        return np.concatenate([part.reshape(len(x), -1) for part in parts], 1, dtype=np.float32, casting="same_kind")
 
 
 def _both(features: int) -> list[Sums]:
@@ -226,5 +243,5 @@ def _sparse(arm: Arm, solver: np.ndarray) -> Fit:
 
 def _to_simplex(fit: np.ndarray) -> np.ndarray:
     fit = np.maximum(fit, constants.LEAST)
-    fit /= fit.sum(-1, keepdims=True)
+    fit /= np.einsum("...k->...", fit)[..., None]
     return fit

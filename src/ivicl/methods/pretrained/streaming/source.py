@@ -15,6 +15,7 @@ import numpy as np
 from ivicl._shared.cores import in_order, threads
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.streaming.constants import CODINGS, DIRECTION, NO_ASSOCIATION
+from ivicl.methods.pretrained.streaming.kept import Kept, Room
 
 Answer = TypeVar("Answer")
 CHUNK = 8_192
@@ -104,47 +105,61 @@ class Source:
             self.on_rows(stop - start)
             yield answer
 
-    def _raw(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """x as it came; y, v and w as the graph takes them."""
+    def _raw(self, number: int) -> np.ndarray:
+        """(n,.) covariates as they came."""
+        _, start, stop = self.plan[number]
+        found: np.ndarray = self._table.x[self._rows[start:stop]]
+        return found
+
+    def others(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """y, v and w (n,) as the graph takes them."""
         _, start, stop = self.plan[number]
         rows, table = self._rows[start:stop], self._table
         v = np.zeros(len(rows), np.float32) if table.v is None else table.v[rows].astype(np.float32)
         y, w = table.y[rows].astype(np.float32), table.w[rows].astype(np.float32)
-        return table.x[rows], y, v.astype(np.float64), w.astype(np.float64)
+        return y, v.astype(np.float64), w.astype(np.float64)
 
     def _standardise(self) -> None:
         """As `prepare.standardise` has it: first to [0, 1] by the range, then to mean 0 and variance 1."""
         low, high = np.full(self._table.x.shape[1], np.inf), np.full(self._table.x.shape[1], -np.inf)
-        for least, most in self.sweep(lambda k: (self._raw(k)[0].min(0), self._raw(k)[0].max(0))):
+
+        def ends(number: int) -> tuple[np.ndarray, np.ndarray]:
+            x = self._raw(number)
+            return x.min(0), x.max(0)
+
+        for least, most in self.sweep(ends):
             low, high = np.minimum(low, least), np.maximum(high, most)
         span = 0.5 * high - 0.5 * low
         self._varying = np.flatnonzero(span > 1e-13 * np.maximum(np.abs(low), np.abs(high)))
         self._low, self._span = low[self._varying], span[self._varying]
         self._mean, self._scale = np.zeros(len(self._varying)), np.ones(len(self._varying))
-        self.total = 0.0
-        sums = np.zeros(len(self._varying))
-        for people, total in self.sweep(lambda k: (self._raw(k)[3].sum(), self._raw(k)[3] @ self._unit(k))):
-            self.total += people
-            sums += total
-        self._mean = sums / self.total
-        squares = sum(self.sweep(lambda k: self._raw(k)[3] @ self._unit(k) ** 2), np.zeros(len(self._varying)))
+        self.total = float(self._table.w[self._rows].astype(np.float32).sum(dtype=np.float64))
+        none = np.zeros(len(self._varying))
+        self._mean = sum(self.sweep(lambda k: self.others(k)[2] @ self._unit(k)), none) / self.total
+        squares = sum(self.sweep(lambda k: self.others(k)[2] @ self._unit(k) ** 2), none)
         variance = squares / self.total
         self._scale = np.sqrt(np.where(variance > 0, variance, 1.0))
 
-    def _unit(self, number: int) -> np.ndarray:
-        unit = (0.5 * self._raw(number)[0][:, self._varying] - 0.5 * self._low) / self._span
-        return unit - self._mean
+    def _unit(self, number: int, columns: slice | np.ndarray = slice(None)) -> np.ndarray:
+        found = self._raw(number)[:, self._varying[columns]]
+        found *= 0.5
+        found -= 0.5 * self._low[columns]
+        found /= self._span[columns]
+        found -= self._mean[columns]
+        return found
 
-    def standard(self, number: int) -> np.ndarray:
+    def standard(self, number: int, columns: slice | np.ndarray = slice(None)) -> np.ndarray:
         """(n,D) float32: mean 0 and variance 1."""
-        return (self._unit(number) / self._scale).astype(np.float32)
+        found = self._unit(number, columns)
+        found /= self._scale[columns]
+        return found.astype(np.float32)
 
     def _totals(self) -> Totals:
         counts, columns = np.zeros((4, 2)), np.zeros((len(self._varying), 4, 2))
         odd = 0.0
 
         def first(k: int) -> tuple[np.ndarray, np.ndarray, float]:
-            _, y, v, w = self._raw(k)
+            y, v, w = self.others(k)
             people = np.stack([(1 - y).astype(np.float64), y.astype(np.float64)], 1) * w[:, None]
             share = y.astype(np.float64)
             return people.sum(0), self.standard(k).astype(np.float64).T @ people, float((share * (1 - share) + v).max())
@@ -157,7 +172,7 @@ class Source:
         mean = counts[:, 1] / size
 
         def second(k: int) -> float:
-            _, y, v, w = self._raw(k)
+            y, v, w = self.others(k)
             return float(w @ (v + (y - mean[self.plan[k][0]]) ** 2))
 
         squares = np.zeros(4)
@@ -202,6 +217,8 @@ class Recoded:
         self._sign = np.where(association[self._kept] @ np.array(DIRECTION) < 0, -1, 1).astype(np.float32)
         self.score = score[self._kept]
         """(P,)."""
+        self.room = Room()
+        self._x = Kept(self.room)
 
     @property
     def columns(self) -> int:
@@ -210,10 +227,10 @@ class Recoded:
     def chunk(self, number: int) -> Chunk:
         flip_t, flip_y, flip_z = self._flips
         group = self.source.plan[number][0]
-        _, y, v, w = self.source._raw(number)
+        y, v, w = self.source.others(number)
         y = np.abs(y - np.float32(flip_y))
         seen = np.stack([1 - y, y], 1).astype(np.float64)
-        x = self.source.standard(number)[:, self._kept] * self._sign
+        x = self._x.get(number, lambda: self.source.standard(number, self._kept) * self._sign)
         return Chunk(number, (group // 2) ^ flip_z, (group % 2) ^ flip_t, x, seen, v, w)
 
     def sweep(self, work: Callable[[Chunk], Answer]) -> Iterator[tuple[Chunk, Answer]]:

@@ -15,7 +15,8 @@ _CUTS = np.array(CUTS, np.float32)
 
 def places(chunk: Chunk) -> np.ndarray:
     """(p,n) how many of the cuts lie below each of the strongest covariates."""
-    return np.searchsorted(_CUTS, chunk.x[:, :STRONGEST].T, side="left").astype(np.uint8)
+    steps = (chunk.x[:, :STRONGEST].T.astype(np.float64) - CUTS[0]) / (CUTS[1] - CUTS[0])
+    return np.ceil(steps, out=steps).clip(0, len(CUTS)).astype(np.uint8)
 
 
 def below(chunk: Chunk) -> np.ndarray:
@@ -51,10 +52,11 @@ class Forest:
     def leaf(self, chunk: Chunk) -> np.ndarray:
         """(K,n) the leaf of each row in each tree."""
         place = places(chunk)
-        found = np.zeros((self.trees, len(chunk.w)), np.intp)
+        found = np.zeros((self.trees, len(chunk.w)), np.uint16)
         for level in range(self.depth):
-            answer = (place[self._column[:, level]] > self._cut[:, level, None]) | (self._fixed[:, level, None] > 0)
-            found += answer.astype(np.intp) << level
+            answer = place[self._column[:, level]] > self._cut[:, level, None]
+            answer |= self._fixed[:, level, None] > 0
+            found |= answer.astype(np.uint16) << np.uint16(level)
         return found
 
     def sums(self, chunk: Chunk) -> np.ndarray:
@@ -80,7 +82,7 @@ class Forest:
         over = self._own[:, :, z]
         laws = self._pulled[:, :, z, t] * over[..., None]
         found = np.empty(self.trees)
-        for k, leaf in enumerate(self.leaf(chunk)):
+        for k, leaf in enumerate(self.leaf(chunk).astype(np.intp)):
             likely = low * laws[k, leaf, 0] + high * laws[k, leaf, 1] - square * over[k, leaf]
             found[k] = chunk.w @ np.log(np.maximum(likely, 1e-4))
         return found

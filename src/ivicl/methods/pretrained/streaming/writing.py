@@ -14,6 +14,7 @@ from ivicl.methods.pretrained.streaming.constants import (
     EFFECT_PARTS,
     EFFECT_SPAN,
     END_SPAN,
+    PLAIN,
     PYRAMID,
     TAIL,
 )
@@ -21,6 +22,9 @@ from ivicl.methods.pretrained.streaming.layers import softmax
 from ivicl.methods.pretrained.streaming.summary import Spikes
 
 _CENTRES = (np.arange(BINS) + 0.5) * (2 / BINS) - 1
+_PLACES = np.arange(BINS, dtype=np.float32) * np.float32(PLAIN - 1) / np.float32(BINS - 1)
+_PLACES = _PLACES.astype(np.float64) / (PLAIN - 1)
+"""Of the bins on the plain grid; in float32, as the runtimes round them, which a steep grid would show."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def write(raw: tuple[np.ndarray, np.ndarray], anchor: np.ndarray, unit: np.ndarr
     # A unit below one bin cannot be seen at the bins' centres.
     scale = unit[:2].clip(1.5 / BINS, 0.25)
     plain, inner, left, right, share, shape = np.split(raw[0], np.cumsum(EFFECT_PARTS)[:-1])
-    smooth = _read_grid(plain, np.arange(BINS) / (BINS - 1))
+    smooth = _read_grid(plain, _PLACES)
     smooth = smooth + _read_grid(inner, _relative(lower, max(upper - lower, 0.01), EFFECT_SPAN))
     smooth = smooth + _read_grid(left, _relative(lower, scale[0], END_SPAN))
     smooth = smooth + _read_grid(right, _relative(upper, scale[1], END_SPAN))
