@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ivicl.learn.network.regression import Arm
 
 
-def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = LOGISTIC_STEPS) -> Tensor:
+def logistic_fit(
+    arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = LOGISTIC_STEPS
+) -> Tensor:
     """Probabilities (B,N,4) at all rows of the table, leave-one-out at the arm's own rows.
 
     `preconditioner` (B,F,F) is the inverse of half the Gram matrix plus the penalty.

@@ -18,7 +18,6 @@ from ivicl.learn.network.linalg import inverse
 from ivicl.learn.network.regression import DIRECTIONS, RELATIVE_FLOOR, Arm, _per_table, _standardised, to_simplex
 from ivicl.learn.second.trees import Trees
 from ivicl.methods.pretrained.streaming.constants import (
-    CANDIDATES,
     EM_STEPS,
     HINGES,
     LINEAR,

@@ -10,6 +10,7 @@ from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
 from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
 from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
+from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
 from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
 from ivicl.methods.pretrained.streaming.summary import Summarised
 
@@ -26,6 +27,7 @@ class Found:
     """(Q,)."""
     unit: np.ndarray
     """(Q,)."""
+    rows: SeenRows
 
 
 def read_rows(
@@ -35,8 +37,8 @@ def read_rows(
     path = _Path(rows, regression, layers, told.hidden)
     by_layer, by_rows = EndSums(temperature), EndSums(temperature)
     for block in range(depth):
-        path.read(block, by_layer if block == 0 else None)
-    mean = path.finish(by_rows)
+        path.read(block)
+    mean, seen = path.finish(by_layer, by_rows)
     first, refined = by_layer.estimates(), by_rows.estimates()
     # Adjusting for covariates takes away part of the variance, seldom nearly all.
     unit = np.maximum(first.se, 0.15 * told.se)
@@ -50,7 +52,7 @@ def read_rows(
     trust[0] += 2
     mix = softmax(trust.T).T
     anchor = first.plug_in + unit * (mix[1] * steps[0] + mix[2] * steps[1]).clip(-40, 40)
-    return Found(pooled, anchor, unit)
+    return Found(pooled, anchor, unit, seen)
 
 
 class _Path:
@@ -64,43 +66,50 @@ class _Path:
         self._known = Kept(rows.room)
         weight = layers.weights[f"{_NAME}.embed.weight"].T
         kept = regression.columns
-        self._of_x, self._of_cells, self._of_features = weight[: rows.columns], weight[kept : kept + 8], weight[kept + 8 :]
+        self._of_x, self._of_cells, self._of_features = (
+            weight[: rows.columns],
+            weight[kept : kept + 8],
+            weight[kept + 8 :],
+        )
 
-    def read(self, block: int, ends: EndSums | None) -> None:
+    def read(self, block: int) -> None:
         """The latents read all rows, and think."""
         name = f"{_NAME}.blocks.{block}"
         running = RunningSoftmax(self._layers.queries(f"{name}.read", self.latents))
 
-        def work(chunk: Chunk) -> tuple[tuple[np.ndarray, ...], list[np.ndarray] | None]:
-            known, tokens = self._tokens(chunk)
-            keys, values = self._layers.keys_and_values(f"{name}.read", tokens)
-            part = running.part(keys, values, np.log(chunk.w).astype(np.float32))
-            return part, None if ends is None else ends.part(chunk, np.exp(known.log_law), known.propensity)
+        def work(chunk: Chunk) -> tuple[np.ndarray, ...]:
+            keys, values = self._layers.keys_and_values(f"{name}.read", self._tokens(chunk)[1])
+            return running.part(keys, values, np.log(chunk.w).astype(np.float32))
 
-        for _, (part, sums) in self._rows.sweep(work):
+        for _, part in self._rows.sweep(work):
             running.add(part)
-            if ends is not None and sums is not None:
-                ends.add(sums)
         latents = self._layers.read(f"{name}.read", self.latents, running.answer)
         latents = self._layers.attend(f"{name}.think", latents, latents)
         self.latents = self._layers.residual(f"{name}.latent_mlp", latents)
         self._seen.append(self.latents)
 
-    def finish(self, ends: EndSums) -> np.ndarray:
-        """The mean of the rows' tokens (E,), and into `ends` what their corrected laws say."""
-        total = 0.0
+    def finish(self, by_layer: EndSums, by_rows: EndSums) -> tuple[np.ndarray, SeenRows]:
+        """The mean of the rows' tokens (E,), and the laws of some of them.
 
-        def work(chunk: Chunk) -> tuple[np.ndarray, list[np.ndarray]]:
+        Into the sums goes what the layer's laws say, and what they say as the network corrects them.
+        """
+        total, seen = np.zeros(self.latents.shape[1]), []
+
+        def work(chunk: Chunk) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray], tuple[np.ndarray, ...]]:
             known, tokens = self._tokens(chunk)
             tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
             change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)
-            law = softmax(known.log_law + change)
-            return chunk.w @ tokens, ends.part(chunk, law, known.propensity)
+            law, log_law, chance = np.exp(known.log_law), known.log_law, known.propensity
+            refined = by_rows.part(chunk, softmax(log_law + change), chance)
+            here, places = self._rows.source.shown(chunk.number)
+            return chunk.w @ tokens, by_layer.part(chunk, law, chance), refined, (places, law[here], chance[here])
 
-        for _, (tokens, sums) in self._rows.sweep(work):
-            total = total + tokens
-            ends.add(sums)
-        return np.asarray(total) / self._rows.source.total
+        for _, (tokens, plain, refined, shown) in self._rows.sweep(work):
+            total += tokens
+            by_layer.add(plain)
+            by_rows.add(refined)
+            seen.append(shown)
+        return total / self._rows.source.total, SeenRows.of(seen)
 
     def _tokens(self, chunk: Chunk) -> tuple[Regressed, np.ndarray]:
         """The chunk's rows after the blocks whose latents are known."""

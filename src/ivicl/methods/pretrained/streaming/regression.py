@@ -69,7 +69,9 @@ class Regression:
             plain[1] / every.size, rows.score, shape.columns,
         )  # fmt: skip
         bent = _both(shape.features)
-        for chunk, (sums, leaves) in rows.sweep(lambda chunk: (_sums(chunk, self._hinges(chunk.wide)), self.forest.sums(chunk))):
+        for chunk, (sums, leaves) in rows.sweep(
+            lambda chunk: (_sums(chunk, self._hinges(chunk.wide)), self.forest.sums(chunk))
+        ):
             bent[chunk.z].add(sums, _classes(chunk))
             self.forest.held[:, :, chunk.z, chunk.t] += leaves
         self.forest.grow(np.stack([arm.mean for arm in self.plain]))
@@ -112,13 +114,18 @@ class Regression:
     def _fit_logistic(self, rows: Recoded, bent: list[Sums]) -> None:
         self.logistic = [Logistic(arm, sums) for arm, sums in zip(self.bent, bent, strict=True)]
         for _ in range(constants.LOGISTIC_STEPS - 1):
-            for chunk, found in rows.sweep(lambda chunk: self.logistic[chunk.z].gradient(self._hinges(chunk.wide), chunk)):
+            for chunk, found in rows.sweep(
+                lambda chunk: self.logistic[chunk.z].gradient(self._hinges(chunk.wide), chunk)
+            ):
                 self.logistic[chunk.z].add(found)
             for fit in self.logistic:
                 fit.step()
         log_likelihood = np.zeros(self.forest.trees)
         for chunk, (curvature, trees) in rows.sweep(
-            lambda chunk: (self.logistic[chunk.z].curvature(self._hinges(chunk.wide)  , chunk), self.forest.log_likelihood(chunk))
+            lambda chunk: (
+                self.logistic[chunk.z].curvature(self._hinges(chunk.wide), chunk),
+                self.forest.log_likelihood(chunk),
+            )
         ):
             self.logistic[chunk.z].add_curvature(curvature)
             log_likelihood += trees
@@ -226,7 +233,9 @@ def _together(arms: list[Sums]) -> Sums:
     """Of both arms, the arm being the outcome."""
     every = Sums.none(len(arms[0].features), 2)
     for z, sums in enumerate(arms):
-        every.add(Sums(sums.size, sums.features, sums.squares, sums.features[:, None], np.array([sums.size])), slice(z, z + 1))
+        every.add(
+            Sums(sums.size, sums.features, sums.squares, sums.features[:, None], np.array([sums.size])), slice(z, z + 1)
+        )
     return every
 
 

@@ -20,6 +20,8 @@ from ivicl.methods.pretrained.streaming.kept import Kept, Room
 Answer = TypeVar("Answer")
 CHUNK = 8_192
 """Rows in memory at once, for each thread: about 100 MB."""
+SHOWN = 65_536
+"""Rows whose laws are handed out: of a larger table, which is sorted, every second, third, ... one."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Chunk:
     """Rows of one (z, t)."""
 
     number: int
+    """Its place in the source's plan."""
     z: int
     t: int
     x: np.ndarray
@@ -73,36 +76,46 @@ class Totals:
 
 
 class Source:
-    """The rows of one table, in the caller's coding."""
+    """The rows of one table, in the caller's coding. Nothing is read before `prepare`."""
 
-    def __init__(self, table: Table, on_rows: Callable[[int], None] = lambda rows: None) -> None:
-        self.on_rows = on_rows
-        real = table.w > 0
-        self._rows = np.flatnonzero(real)
-        group = (2 * table.z + table.t).astype(np.int8)[self._rows]
+    def __init__(self, table: Table) -> None:
+        rows = np.flatnonzero(table.w > 0)
+        group = (2 * table.z + table.t).astype(np.int8)[rows]
+        y, w = table.y[rows].astype(np.float32), table.w[rows].astype(np.float32).astype(np.float64)
+        counts = [np.bincount(group, w * part, 4) for part in (1 - y, y)]
+        self.counts = np.stack(counts, 1).reshape(2, 2, 2)
+        """People by [z][t][y]."""
+        self.total = float(w.sum())
         # By (z, t), and within it as they came.
-        self._rows = self._rows[np.argsort(group, kind="stable")]
-        sizes = np.bincount(group, minlength=4)
-        self._groups = np.concatenate([[0], np.cumsum(sizes)])
+        self._rows = rows[np.argsort(group, kind="stable")]
         self._table = table
+        starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=4))]).tolist()
         self.plan = [
-            (k, start, min(start + CHUNK, int(self._groups[k + 1])))
+            (k, start, min(start + CHUNK, starts[k + 1]))
             for k in range(4)
-            for start in range(int(self._groups[k]), int(self._groups[k + 1]), CHUNK)
+            for start in range(starts[k], starts[k + 1], CHUNK)
         ]
+        """The group 2z + t of each chunk, and where it begins and ends."""
+        self._on_rows: Callable[[int], None] = lambda rows: None
+        self._step = -(-table.rows // SHOWN)
+
+    def prepare(self, on_rows: Callable[[int], None]) -> None:
+        """The passes before anything is fitted. `on_rows` is told of the rows of every pass."""
+        self._on_rows = on_rows
         self._standardise()
         self.totals = self._totals()
 
-    @property
-    def rows(self) -> int:
-        return len(self._rows)
+    def shown(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of a chunk, the rows whose laws are handed out: their places in the chunk, and in the table."""
+        _, start, stop = self.plan[number]
+        rows = self._rows[start:stop]
+        here = np.flatnonzero(rows % self._step == 0)
+        return here, rows[here]
 
     def sweep(self, work: Callable[[int], Answer]) -> Iterator[Answer]:
         """`work` on the number of each chunk, on all cores; answers in order, so that sums are the same every time."""
-        for (_, start, stop), answer in zip(
-            self.plan, in_order(work, range(len(self.plan)), threads()), strict=True
-        ):
-            self.on_rows(stop - start)
+        for (_, start, stop), answer in zip(self.plan, in_order(work, range(len(self.plan)), threads()), strict=True):
+            self._on_rows(stop - start)
             yield answer
 
     def _raw(self, number: int) -> np.ndarray:
@@ -133,7 +146,6 @@ class Source:
         self._varying = np.flatnonzero(span > 1e-13 * np.maximum(np.abs(low), np.abs(high)))
         self._low, self._span = low[self._varying], span[self._varying]
         self._mean, self._scale = np.zeros(len(self._varying)), np.ones(len(self._varying))
-        self.total = float(self._table.w[self._rows].astype(np.float32).sum(dtype=np.float64))
         none = np.zeros(len(self._varying))
         self._mean = sum(self.sweep(lambda k: self.others(k)[2] @ self._unit(k)), none) / self.total
         squares = sum(self.sweep(lambda k: self.others(k)[2] @ self._unit(k) ** 2), none)
@@ -155,19 +167,19 @@ class Source:
         return found.astype(np.float32)
 
     def _totals(self) -> Totals:
-        counts, columns = np.zeros((4, 2)), np.zeros((len(self._varying), 4, 2))
+        columns = np.zeros((len(self._varying), 4, 2))
         odd = 0.0
 
-        def first(k: int) -> tuple[np.ndarray, np.ndarray, float]:
+        def first(k: int) -> tuple[np.ndarray, float]:
             y, v, w = self.others(k)
             people = np.stack([(1 - y).astype(np.float64), y.astype(np.float64)], 1) * w[:, None]
             share = y.astype(np.float64)
-            return people.sum(0), self.standard(k).astype(np.float64).T @ people, float((share * (1 - share) + v).max())
+            return self.standard(k).astype(np.float64).T @ people, float((share * (1 - share) + v).max())
 
-        for (group, _, _), (people, by_column, oddest) in zip(self.plan, self.sweep(first), strict=True):
-            counts[group] += people
+        for (group, _, _), (by_column, oddest) in zip(self.plan, self.sweep(first), strict=True):
             columns[:, group] += by_column
             odd = max(odd, oddest)
+        counts = self.counts.reshape(4, 2)
         size = np.maximum(counts.sum(1), 1e-30)
         mean = counts[:, 1] / size
 
@@ -180,14 +192,11 @@ class Source:
             squares[group] += found
         top = mean * (1 - mean)
         spread = np.where(top > 1e-12, squares / size / np.maximum(top, 1e-12), 1.0).clip(0, 1)
-        return Totals(
-            counts.reshape(2, 2, 2), spread.reshape(2, 2), odd < 1e-9, columns.reshape(-1, 2, 2, 2)
-        )
+        return Totals(self.counts, spread.reshape(2, 2), odd < 1e-9, columns.reshape(-1, 2, 2, 2))
 
     def coding_weights(self, ramp: float) -> np.ndarray:
         """(8,) float32: how much each coding of CODINGS counts. One has all the weight, except near a tie."""
-        counts = self.totals.counts
-        total = counts.sum()
+        counts, total = self.counts, self.counts.sum()
 
         def flip(excess: float) -> float:
             return float(np.clip(0.5 + excess / (2 * ramp), 0, 1))

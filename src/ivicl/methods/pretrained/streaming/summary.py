@@ -39,9 +39,7 @@ class Summarised:
     """The corners of the sixteen strata say something: outcomes of 0 and 1, and defiers not excluded."""
 
 
-def summarise(
-    totals: Totals, scale: float, no_defiers: bool, layers: Layers, depth: int, gamma: float
-) -> Summarised:
+def summarise(totals: Totals, scale: float, no_defiers: bool, layers: Layers, depth: int, gamma: float) -> Summarised:
     """`scale`: what a person is worth."""
     pseudo_count = 4 * gamma
     counts = totals.counts.reshape(8) * scale
@@ -94,7 +92,9 @@ def _estimates(counts: np.ndarray, spread: np.ndarray, pseudo_count: float) -> t
 def _spikes(law: np.ndarray, people: np.ndarray, weights: Weights, gamma: float) -> Spikes:
     """`learn.network.vertices.CornerTable`."""
     p = law.reshape(8)
-    strata, members, effects, owners = (weights.wide(f"corners.{n}") for n in ("strata", "members", "effects", "owners"))
+    strata, members, effects, owners = (
+        weights.wide(f"corners.{n}") for n in ("strata", "members", "effects", "owners")
+    )
 
     def deviation(functions: np.ndarray) -> np.ndarray:
         padded = np.concatenate([functions, np.zeros((len(functions), 1))], 1)

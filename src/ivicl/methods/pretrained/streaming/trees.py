@@ -28,7 +28,9 @@ def below(chunk: Chunk) -> np.ndarray:
 class Forest:
     """Questions, then leaves, then laws: each needs one more pass over the rows than the last."""
 
-    def __init__(self, choice: np.ndarray, quantile: np.ndarray, depth: int, below: np.ndarray, score: np.ndarray, columns: int) -> None:
+    def __init__(
+        self, choice: np.ndarray, quantile: np.ndarray, depth: int, below: np.ndarray, score: np.ndarray, columns: int
+    ) -> None:
         """choice and quantile (K*d,) are constants of the network; below (p,C) are shares; columns it keeps at most."""
         self.trees, self.depth, self.leaves = len(choice) // depth, depth, 2**depth
         asked = min(STRONGEST, columns)

@@ -29,7 +29,9 @@ class Weights:
         missing = sorted(wanted - set(held))
         if missing:
             raise ModelFileError(f"The model file names a weight {missing[0]!r} that is not in it.")
-        self._parameters = {name: _restored(held[place], turned, shape) for name, (place, turned, shape) in places.items()}
+        self._parameters = {
+            name: _restored(held[place], turned, shape) for name, (place, turned, shape) in places.items()
+        }
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._parameters[name]

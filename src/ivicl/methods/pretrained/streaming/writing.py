@@ -48,12 +48,12 @@ class Written:
         return Written(effect, self.anchor[source] * sign + offset, self.unit[source], mass)
 
 
-def write(raw: tuple[np.ndarray, np.ndarray], anchor: np.ndarray, unit: np.ndarray, spikes: Spikes | None) -> Written:
-    """raw: the effect's parts, and (Q,M) corrections; anchor and unit (Q,)."""
+def write(raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray, spikes: Spikes | None) -> Written:
+    """raw: the effect's parts, then (Q,M) corrections; anchor and unit (Q,)."""
     lower, upper = anchor[:2]
     # A unit below one bin cannot be seen at the bins' centres.
     scale = unit[:2].clip(1.5 / BINS, 0.25)
-    plain, inner, left, right, share, shape = np.split(raw[0], np.cumsum(EFFECT_PARTS)[:-1])
+    plain, inner, left, right, share, shape, ends = np.split(raw, np.cumsum(EFFECT_PARTS))
     smooth = _read_grid(plain, _PLACES)
     smooth = smooth + _read_grid(inner, _relative(lower, max(upper - lower, 0.01), EFFECT_SPAN))
     smooth = smooth + _read_grid(left, _relative(lower, scale[0], END_SPAN))
@@ -62,7 +62,7 @@ def write(raw: tuple[np.ndarray, np.ndarray], anchor: np.ndarray, unit: np.ndarr
     if spikes is not None:
         spiky = np.maximum(_spread_mass(spikes, shape), 1e-12)
         effect = effect + (spiky - effect) / (1 + np.exp(-share))
-    return Written(np.maximum(effect, 1e-30), anchor, unit, _masses(raw[1], anchor, unit))
+    return Written(np.maximum(effect, 1e-30), anchor, unit, _masses(ends.reshape(-1, CELLS), anchor, unit))
 
 
 def _read_grid(values: np.ndarray, position: np.ndarray) -> np.ndarray:
@@ -112,11 +112,12 @@ def _masses(raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray) -> np.ndarray
     return softmax(np.where(width <= 1e-9, -1e9, logits))
 
 
-def mixed(parts: list[Written], shares: list[float]) -> Written:
+def mixed(parts: list[Written], weights: np.ndarray) -> Written:
     """The mixture over codings, on one grid."""
-    weights = np.array(shares)
-    anchor, unit = (sum(w * getattr(p, name) for w, p in zip(weights, parts, strict=True)) for name in ("anchor", "unit"))
-    effect = sum(w * p.effect for w, p in zip(weights, parts, strict=True))
+    anchor, unit, effect = (
+        np.einsum("c,c...->...", weights, np.stack([getattr(part, name) for part in parts]))
+        for name in ("anchor", "unit", "effect")
+    )
     wanted = anchor[:, None] + unit[:, None] * OFFSETS
     together = np.zeros(wanted.shape)
     for weight, part in zip(weights, parts, strict=True):
