@@ -20,6 +20,7 @@ class StandIn:
     name = "stand-in"
     sha256 = "0" * 64
     graph = FirstGraph()
+    staged = None
 
     def __init__(self, max_features: int = 64) -> None:
         self.metadata = {"network": {"max_features": max_features, "max_count": 1e8}}

@@ -77,7 +77,7 @@ def end_scores(
         temperature = noise(np.array([mass[z == 0].sum(), mass[z == 1].sum()]))
     flat, arms = law.reshape(-1, 8), np.stack([1 - chance, chance], axis=-1)
     share = mass / mass.sum() if len(flat) > 1 or len(arms) > 1 else np.ones(1)
-    about = _Averages.of(flat, arms, share, temperature)
+    about = Averages.of(flat, arms, share, temperature)
     value = about.values()[chosen]
     score, slope, at_x = (np.zeros((n, len(chosen))) for _ in range(3))
     for start in range(0, n, ROWS_AT_ONCE):
@@ -98,7 +98,7 @@ def end_scores(
 
 
 @dataclass(frozen=True)
-class _Averages:
+class Averages:
     """What is known of the whole table: the ends of the means, E Y, P(T=1) and the instrument's effects."""
 
     ends: np.ndarray
@@ -110,14 +110,19 @@ class _Averages:
     temperature: float
 
     @classmethod
-    def of(cls, flat: np.ndarray, arms: np.ndarray, share: np.ndarray, temperature: float) -> _Averages:
+    def of(cls, flat: np.ndarray, arms: np.ndarray, share: np.ndarray, temperature: float) -> Averages:
         share = np.broadcast_to(share, max(len(flat), len(arms))) if len(share) == 1 else share
         most = np.broadcast_to(mean_terms(flat.reshape(-1, 2, 2, 2)).max(-1), (len(share), 4))
-        least_1, rest_1, least_0, rest_0 = share @ most
+        seen = share @ np.broadcast_to(flat * np.repeat(arms, 4, axis=-1), (len(share), 8))
+        return cls.of_means(share @ most, seen, share @ np.broadcast_to(flat, (len(share), 8)), temperature)
+
+    @classmethod
+    def of_means(cls, most: np.ndarray, seen: np.ndarray, law: np.ndarray, temperature: float) -> Averages:
+        """From averages over the rows: of the largest terms (4,), of the law seen (8,) and of the law (8,)."""
+        least_1, rest_1, least_0, rest_0 = most
         # An impossible law can cross the ends of a mean: both are then their middle.
         ends = [*_uncrossed(least_1, 1 - rest_1), *_uncrossed(least_0, 1 - rest_0)]
-        seen = share @ np.broadcast_to(flat * np.repeat(arms, 4, axis=-1), (len(share), 8))
-        change = share @ np.broadcast_to(flat, (len(share), 8)) * _SIDE
+        change = law * _SIDE
         return cls(
             np.array(ends),
             float(seen @ _OUTCOME),
@@ -148,31 +153,47 @@ class _Averages:
         ratios = np.clip([*treated, *untreated, self.change_y / self.base], -1.0, 1.0)
         return np.concatenate([[least_1 - most_0, most_1 - least_0, *self.ends], ratios])
 
+    def mixing(self) -> np.ndarray:
+        """(11, 8): each quantity's coefficients as a sum of those of `simple_coefficients`."""
+        one = np.eye(8)
+        least_1, most_1, least_0, most_0, mean, treated, change_y, change_t = one
+        att_low, att_high, atu_low, atu_high, late = self.values()[6:]
+        return np.stack(
+            [
+                least_1 - most_0,
+                most_1 - least_0,
+                least_1,
+                most_1,
+                least_0,
+                most_0,
+                (mean - most_0 - att_low * treated) / self.some,
+                (mean - least_0 - att_high * treated) / self.some,
+                (least_1 - mean + atu_low * treated) / self.rest,
+                (most_1 - mean + atu_high * treated) / self.rest,
+                (change_y - late * change_t) / self.base,
+            ]
+        )
+
     def coefficients(self, flat: np.ndarray, arms: np.ndarray, temperature: float) -> np.ndarray:
         """(N, 11, 8) on the law of each row, in the order [z][t][y]."""
-        terms = mean_terms(flat.reshape(-1, 2, 2, 2))
-        active = np.exp((terms - terms.max(-1, keepdims=True)) / temperature)
-        active /= active.sum(-1, keepdims=True)
-        signed = np.einsum("nkj,kjc->nkc", active, MEAN_TERMS) * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
-        least_1, most_1, least_0, most_0 = np.moveaxis(signed, 1, 0)
-        by_arm = np.repeat(arms, 4, axis=-1)
-        mean, treated = by_arm * _OUTCOME, by_arm * _TREATED
-        att_low, att_high, atu_low, atu_high, late = self.values()[6:]
-        found = [
-            least_1 - most_0,
-            most_1 - least_0,
-            least_1,
-            most_1,
-            least_0,
-            most_0,
-            (mean - most_0 - att_low * treated) / self.some,
-            (mean - least_0 - att_high * treated) / self.some,
-            (least_1 - mean + atu_low * treated) / self.rest,
-            (most_1 - mean + atu_high * treated) / self.rest,
-            (_SIDE * (_OUTCOME - late * _TREATED) / self.base)[None],
-        ]
-        shape = (max(len(flat), len(arms)), 8)
-        return np.stack([np.broadcast_to(c, shape) for c in found], axis=1)
+        found: np.ndarray = self.mixing() @ simple_coefficients(flat, arms, temperature)
+        return found
+
+
+def simple_coefficients(flat: np.ndarray, arms: np.ndarray, temperature: float) -> np.ndarray:
+    """(N, 8, 8) on the law of each row: of the four ends of the means, E Y, P(T=1), and the instrument's effects.
+
+    What is known of the whole table is not in them, so that sums of what they give need one pass over the rows.
+    """
+    terms = mean_terms(flat.reshape(-1, 2, 2, 2))
+    active = np.exp((terms - terms.max(-1, keepdims=True)) / temperature)
+    active /= active.sum(-1, keepdims=True)
+    found = np.empty((max(len(flat), len(arms)), 8, 8))
+    found[:, :4] = np.einsum("nkj,kjc->nkc", active, MEAN_TERMS) * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
+    by_arm = np.repeat(arms, 4, axis=-1)
+    found[:, 4], found[:, 5] = by_arm * _OUTCOME, by_arm * _TREATED
+    found[:, 6], found[:, 7] = _SIDE * _OUTCOME, _SIDE * _TREATED
+    return found
 
 
 def _uncrossed(lower: float, upper: float) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from ivicl.learn.files import whole
 from ivicl.learn.second.ends import QUANTITIES
 from ivicl.learn.second.model import SecondNetwork
 from ivicl.methods.pretrained import schema_1, schema_2
+from ivicl.methods.pretrained.streaming.weights import PLACES
 
 HALF_FROM = 1024
 """Tensors with at least so many numbers are stored in half precision."""
@@ -41,7 +42,9 @@ def export(network: Network, path: Path, record: dict[str, Any]) -> str:
     model = _graph(rounded(network))
     _share_constants(model)
     _store_half(model)
-    about = schema_2.ABOUT if isinstance(network, SecondNetwork) else {}
+    about: dict[str, Any] = {}
+    if isinstance(network, SecondNetwork):
+        about = schema_2.ABOUT | {PLACES: _places(model, network)}
     record = {"schema": signature(network).schema, **about, "network": network.config.to_dict(), **record}
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
         entry = model.metadata_props.add()
@@ -127,6 +130,29 @@ def _share_constants(model: Any) -> None:
     for node in model.graph.node:
         for place, name in enumerate(node.input):
             node.input[place] = renamed.get(name, name)
+
+
+def _places(model: Any, network: Network) -> dict[str, list[Any]]:
+    """Which initializer holds each parameter or constant of a network, whether transposed, and the parameter's shape.
+
+    Tracing folds transposes and casts into the weights, gives them new names and shares those that are equal. So they
+    are found by what they hold.
+    """
+    from onnx import TensorProto, numpy_helper
+
+    kinds = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+    held: dict[bytes, str] = {}
+    for tensor in model.graph.initializer:
+        if tensor.data_type in kinds:
+            held.setdefault(numpy_helper.to_array(tensor).astype("float64").tobytes(), tensor.name)
+    found: dict[str, list[Any]] = {}
+    for name, values in (*rounded(network).named_parameters(), *network.named_buffers()):
+        array = values.detach().double().numpy()
+        place, turned = held.get(array.tobytes()), held.get(array.T.tobytes())
+        if place is None and turned is None:
+            raise ValueError(f"The exported graph holds no weight like {name}.")
+        found[name] = [place or turned, place is None, list(array.shape)]
+    return found
 
 
 def _store_half(model: Any) -> None:

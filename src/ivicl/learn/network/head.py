@@ -16,12 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.config import BINS
-from ivicl.learn.network.vertices import SPIKE_PARAMETERS, Spikes, spread_mass
+from ivicl.learn.network.vertices import Spikes, spread_mass
+from ivicl.methods.pretrained.streaming.constants import EFFECT_PARTS, EFFECT_SPAN, END_GRID, END_SPAN
 
-PLAIN, EFFECT_GRID, END_GRID, COARSE = 256, 192, 96, 128
-EFFECT_SPAN = (-0.5, 1.5)
-END_SPAN = (-8.0, 8.0)
-EFFECT_PARTS = (PLAIN, EFFECT_GRID, END_GRID, END_GRID, 1, SPIKE_PARAMETERS)
+COARSE = 128
 SIZES = {"effect": sum(EFFECT_PARTS), "end": COARSE + END_GRID}
 
 

@@ -12,14 +12,15 @@ import torch
 from torch import Tensor
 
 from ivicl.learn.network.linalg import inverse
+from ivicl.methods.pretrained.streaming.constants import LOGISTIC_STEPS
 
 if TYPE_CHECKING:
     from ivicl.learn.network.regression import Arm
 
-STEPS = 10
 
-
-def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = STEPS) -> Tensor:
+def logistic_fit(
+    arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = LOGISTIC_STEPS
+) -> Tensor:
     """Probabilities (B,N,4) at all rows of the table, leave-one-out at the arm's own rows.
 
     `preconditioner` (B,F,F) is the inverse of half the Gram matrix plus the penalty.

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from ivicl.identification.laws import cell_index
 from ivicl.learn.network.precision import wide
-
-# Every way to recode (t, y, z), as flips; the index of a coding is its row here.
-CODINGS = tuple((flip_t, flip_y, flip_z) for flip_t in (0, 1) for flip_y in (0, 1) for flip_z in (0, 1))
+from ivicl.methods.pretrained.streaming.constants import CODINGS, DIRECTION, NO_ASSOCIATION
 
 
 def standardise(x: Tensor, w: Tensor) -> Tensor:
@@ -72,10 +70,6 @@ def cells(z: Tensor, t: Tensor, y: Tensor) -> Tensor:
     return (index.unsqueeze(-1) == torch.arange(8, device=z.device, dtype=index.dtype)).float()
 
 
-# Signs for a column's canonical direction: an arbitrary fixed contrast of the eight cells that no symmetry maps to 0.
-_DIRECTION = (0.31, -1.13, 0.77, 1.61, -0.53, 1.97, -0.29, 1.07)
-
-
 def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
     """(B,N,D) -> (B,N,keep): see `order_covariates_scored`."""
     return order_covariates_scored(x, cell, w, keep)[0]
@@ -93,10 +87,10 @@ def order_covariates_scored(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> tu
     size = weighted.sum(1)
     association = wide(x).transpose(1, 2) @ weighted / (size.sqrt() + 1e-9).unsqueeze(1)
     association = association / wide(w).sum(1).clamp(min=1e-300).sqrt().view(-1, 1, 1)
-    direction = association @ association.new_tensor(_DIRECTION)
+    direction = association @ association.new_tensor(DIRECTION)
     score = association.square().sum(-1)
     # A column without any association (all people in one cell) has no direction and tells nothing: as a constant.
-    sign = torch.where(direction < 0, -1.0, 1.0) * (score > 1e-16)
+    sign = torch.where(direction < 0, -1.0, 1.0) * (score > NO_ASSOCIATION)
     # Each column's sign, then its place; ties are equal columns, for which neither matters.
     x = x * sign.float().unsqueeze(1)
     pad = x.new_zeros(x.shape[0], x.shape[1], keep)

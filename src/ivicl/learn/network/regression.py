@@ -20,12 +20,7 @@ from torch import Tensor, nn
 from ivicl.learn.network.linalg import inverse
 from ivicl.learn.network.logistic import logistic_fit
 from ivicl.learn.network.precision import wide
-
-RELATIVE_FLOOR = 1e-4
-"""Least penalty, as a share of the mean eigenvalue: bounds the condition number at any N."""
-LEAST = 0.003
-"""Fits are pulled inside the simplex to here."""
-DIRECTIONS = 8
+from ivicl.methods.pretrained.streaming.constants import DIRECTIONS, LEAST, RELATIVE_FLOOR
 
 
 class Arm:

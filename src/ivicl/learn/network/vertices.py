@@ -17,7 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.identification.strata import EFFECT, LAW, N_STRATA
-from ivicl.learn.network.config import BINS
+from ivicl.methods.pretrained.streaming.constants import CORNERS as COUNT
+from ivicl.methods.pretrained.streaming.constants import FLOOR
+from ivicl.methods.pretrained.streaming.constants import PYRAMID as CELLS
 
 
 class Corners(NamedTuple):
@@ -59,14 +61,6 @@ class Spikes(NamedTuple):
     log_share: Tensor
 
 
-COUNT = 273
-"""C: effects that a corner can have."""
-FLOOR = 1e-5
-"""Smallest share of a spike, so that its logarithm is finite."""
-
-
-CELLS = tuple(BINS >> k for k in range(6))
-"""Cells of the grids that mass is put on, from fine to coarse."""
 LEVELS = len(CELLS)
 SPIKE_PARAMETERS = COUNT + 1 + LEVELS
 

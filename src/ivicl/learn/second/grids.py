@@ -13,13 +13,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ivicl.learn.network.precision import wide
 from ivicl.methods.pretrained.schema_2 import CELLS, REACH, SPAN
+from ivicl.methods.pretrained.streaming.constants import TAIL
 
 STEP = 2 * SPAN / CELLS
-TAIL = 2.5
-"""Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""
-
-
 STEEPEST = 1.0
 """Largest step of the log density that the place of a grid learns from."""
 
@@ -96,7 +94,9 @@ def _slope(log_mass: Tensor, width: Tensor, at: Tensor) -> Tensor:
 def mixed(log_mass: Tensor, grid: Grid, share: Tensor) -> tuple[Tensor, Grid]:
     """The mixture (B,Q,M) over C copies of each table, on one grid: log_mass (C,Q,M), grid (C,Q), share (B,C)."""
     reference = Grid(share @ grid.anchor, share @ grid.unit)
-    cumulated = torch.cat([torch.zeros_like(log_mass[..., :1]), log_mass.exp().cumsum(-1)], -1)  # (C,Q,M+1)
+    # Differences of sums: in float32 a small mass beside a large one would be noise.
+    mass = wide(log_mass).exp()
+    cumulated = torch.cat([torch.zeros_like(mass[..., :1]), mass.cumsum(-1)], -1)  # (C,Q,M+1)
     owner = (share > 0).to(grid.anchor.dtype).T  # (C,B): each copy belongs to one table
     own = Grid(owner @ reference.anchor, owner @ reference.unit)
     wanted = own.anchor.unsqueeze(-1) + own.unit.unsqueeze(-1) * offsets(own.anchor)
@@ -109,4 +109,4 @@ def mixed(log_mass: Tensor, grid: Grid, share: Tensor) -> tuple[Tensor, Grid]:
     total = cumulated[..., -1:]
     read = torch.cat([torch.zeros_like(total), read[..., 1:-1], total], -1)
     together = torch.einsum("bc,cqm->bqm", share.to(read.dtype), read)
-    return (together[..., 1:] - together[..., :-1]).clamp(min=1e-30).log(), reference
+    return (together[..., 1:] - together[..., :-1]).clamp(min=1e-30).log().to(log_mass.dtype), reference

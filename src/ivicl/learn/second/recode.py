@@ -1,37 +1,16 @@
-"""What a recoding of t, y and z does to the quantities: which becomes which, mirrored or not.
-
-A flip of y turns a mean m into 1 - m and an effect into its negative, and swaps ends. A flip of t swaps E Y(1) and
-E Y(0), turns ATT into -ATU, and negates the other effects. A flip of z changes nothing.
-"""
+"""What a recoding of t, y and z does to the quantities, for tensors: the rules are those of the product."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from ivicl.learn.network.prepare import CODINGS
-from ivicl.learn.second.ends import QUANTITIES
+from ivicl.methods.pretrained import recoding
 
-
-def _rules(flip_t: int, flip_y: int) -> tuple[list[int], list[float], list[float]]:
-    """For each quantity in the caller's coding: which of the canonical ones it is, times what, plus what."""
-    source, sign, offset = [], [], []
-    for pair, kind in enumerate(("effect", "mean", "mean", "effect", "effect")):
-        partner = {1: 2, 2: 1, 3: 4, 4: 3}.get(pair, pair) if flip_t else pair
-        mirrored = flip_y if kind == "mean" else flip_t ^ flip_y
-        for end in (0, 1):
-            source.append(2 * partner + (1 - end if mirrored else end))
-            sign.append(-1.0 if mirrored else 1.0)
-            offset.append(1.0 if mirrored and kind == "mean" else 0.0)
-    mirrored = flip_t ^ flip_y
-    return [*source, QUANTITIES - 1], [*sign, -1.0 if mirrored else 1.0], [*offset, 0.0]
-
-
-_TABLE = [_rules(flip_t, flip_y) for flip_t, flip_y, _ in CODINGS]
-SOURCE = torch.tensor([rule[0] for rule in _TABLE])
-"""(8,Q) for each of CODINGS."""
-SIGN = torch.tensor([rule[1] for rule in _TABLE])
-OFFSET = torch.tensor([rule[2] for rule in _TABLE])
+SOURCE = torch.tensor(recoding.SOURCE)
+"""(8,Q) for each of CODINGS: which of the canonical quantities it is, times SIGN, plus OFFSET."""
+SIGN = torch.tensor(recoding.SIGN, dtype=torch.float32)
+OFFSET = torch.tensor(recoding.OFFSET, dtype=torch.float32)
 
 
 def values(quantities: Tensor, coding: Tensor) -> Tensor:

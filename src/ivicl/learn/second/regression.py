@@ -17,17 +17,16 @@ from torch import Tensor, nn
 from ivicl.learn.network.linalg import inverse
 from ivicl.learn.network.regression import DIRECTIONS, RELATIVE_FLOOR, Arm, _per_table, _standardised, to_simplex
 from ivicl.learn.second.trees import Trees
-
-LINEAR = (2.0, 5.5)
-"""Logarithms of the penalties of the linear fits."""
-HINGES = (4.0, 6.0)
-LOGISTIC = 2.5
-SPARSE = 4.0
-SPARSE_ROUNDS = 2
-EM_STEPS = 30
-CANDIDATES = 2 + len(LINEAR) + len(HINGES) + 1 + 2
-PROPENSITY = (6.0,)
-PROPENSITY_LEAST = 0.01
+from ivicl.methods.pretrained.streaming.constants import (
+    EM_STEPS,
+    HINGES,
+    LINEAR,
+    LOGISTIC,
+    PROPENSITY,
+    PROPENSITY_LEAST,
+    SPARSE,
+    SPARSE_ROUNDS,
+)
 
 
 class Regressed(NamedTuple):
@@ -122,7 +121,8 @@ def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
     """(B,A,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
 
     stack (B,N,A,C,L) leave-one-out laws of A arms; outcome (B,N,L), whose two halves are the treatments if L = 4. A
-    soft row is its people with y=1 and its people with y=0. In float32: weights need no more.
+    soft row is its people with y=1 and its people with y=0. Likelihoods are in float32, which is enough; their sums
+    over all rows are as exact as the stack, so that the order of rows does not show.
     """
     arms, half = arm.shape[2], outcome.shape[2] // 2
     own = (arm > 0).float().unsqueeze(-1).unsqueeze(-1)
@@ -133,9 +133,9 @@ def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
         took = (shown[:, :, 2:].sum(-1, keepdim=True) > 0).float().unsqueeze(-1)
         likely = likely[..., :2] * (1 - took) + likely[..., 2:] * took
         shown = shown[:, :, :2] + shown[:, :, 2:]
-    likely = likely.transpose(2, 3).flatten(1, 2)  # (B,2N,C)
-    people = (arm.float().unsqueeze(2) * shown.unsqueeze(-1)).flatten(1, 2)  # (B,2N,A)
-    inside = (people > 0).float()
+    likely = likely.transpose(2, 3).flatten(1, 2).to(stack.dtype)  # (B,2N,C)
+    people = (arm.to(stack.dtype).unsqueeze(2) * shown.unsqueeze(-1)).flatten(1, 2)  # (B,2N,A)
+    inside = (people > 0).to(stack.dtype)
     total = people.sum(1).unsqueeze(-1) + 1  # (B,A,1); one more, who is shared equally: an arm may be empty
     equal = 1 / stack.shape[3]
     shares = (0 * likely[:, :1] + equal).expand(-1, arms, -1)
@@ -143,4 +143,4 @@ def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
         mixed = (likely @ shares.transpose(1, 2)).clamp(min=1e-12)  # (B,2N,A)
         pulled = (people * inside / mixed).transpose(1, 2) @ likely  # (B,A,C)
         shares = (shares * pulled + equal) / total
-    return shares.to(stack.dtype)
+    return shares

@@ -15,8 +15,9 @@ from ivicl.learn.network.rows import InducedBlock, log_weights
 from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.second.ends import QUANTITIES, Rows, arms_of, estimate
 from ivicl.learn.second.grids import Grid
-from ivicl.learn.second.regression import CANDIDATES, RegressionLayer
+from ivicl.learn.second.regression import RegressionLayer
 from ivicl.learn.second.summary import CountEstimates
+from ivicl.methods.pretrained.streaming.constants import CANDIDATES
 
 NEWS = 4 * QUANTITIES + 2 * CANDIDATES
 """What the formulas say at the rows' laws, for the pool."""

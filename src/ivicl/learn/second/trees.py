@@ -10,14 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-STRONGEST = 8
-"""Covariates that trees may ask about."""
-CUTS = torch.linspace(-2.5, 2.5, 41).tolist()
-"""Where a standardised covariate may be cut: the place whose share below comes nearest to the quantile drawn."""
-SHRINKAGE = 2.0
-"""People by which a leaf's mean is pulled to its arm's."""
-TEMPER = 0.1
-"""How much a tree's leave-one-out likelihood counts: fits of one table err together."""
+from ivicl.learn.network.precision import wide
+from ivicl.methods.pretrained.streaming.constants import CUTS, SHRINKAGE, STRONGEST, TEMPER
+
 CHUNK = 16
 """Trees whose leaves are laid out at a time: bounds the memory."""
 
@@ -40,9 +35,10 @@ class Trees(nn.Module):
         """outcome (B,N,4) soft cells of (t, y), arm (B,N,2) weights, mean (B,2,4) of the arms.
 
         Two averages over the trees: of all alike, and by how well each predicts people whom it has not seen, which
-        finds the few that ask the right questions. In float32: a leaf's mean needs no more.
+        finds the few that ask the right questions. A leaf's mean is in float32 and needs no more; sums over all rows
+        do, as those of many rows are large and the order of rows must not show.
         """
-        x, score, outcome, arm, mean = (part.float() for part in (x, score, outcome, arm, mean))
+        x, outcome, arm, mean = (part.float() for part in (x, outcome, arm, mean))
         # (B,1,N,8): what a row adds to its leaf, people and their outcomes by arm; and one person of it.
         shown = (arm.unsqueeze(-1) * outcome.unsqueeze(2)).flatten(2).unsqueeze(1)
         present = (arm > 0).float().unsqueeze(-1)
@@ -50,8 +46,8 @@ class Trees(nn.Module):
         people = shown.sum(-1, keepdim=True)
         laws = self._laws(x, score, arm.sum(-1), shown, own, mean)  # (B,K,N,8)
         likelihood = (laws * own).sum(-1, keepdim=True).clamp(min=1e-4).log()
-        total = (likelihood * people).sum((2, 3))  # (B,K)
-        share = (TEMPER * total).softmax(-1).unsqueeze(1)
+        total = wide(likelihood * people).sum((2, 3))  # (B,K)
+        share = (TEMPER * total).softmax(-1).float().unsqueeze(1)
         flat = laws.flatten(2)
         forest, chosen = flat.mean(1), (share @ flat).squeeze(1)
         shape = (-1, x.shape[1], 2, 4)
@@ -86,17 +82,18 @@ class Trees(nn.Module):
 
     def _answers(self, x: Tensor, score: Tensor, w: Tensor) -> Tensor:
         """(B,K*d,N): is the question's covariate above its cut?"""
-        share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)  # (B,1,N)
+        exact = wide(w)
+        share = (exact / exact.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)  # (B,1,N)
         cuts = x.new_tensor(CUTS)
-        below = torch.stack([(share @ (x <= cut).to(x.dtype)).squeeze(1) for cut in CUTS], -1)  # (B,P,C)
-        strength = score.clamp(min=0)
+        below = torch.stack([(share @ (x <= cut).to(share.dtype)).squeeze(1) for cut in CUTS], -1)  # (B,P,C)
+        strength = wide(score).clamp(min=0)
         ladder = strength.cumsum(1) / strength.sum(1, keepdim=True).clamp(min=1e-30)
-        column = (ladder.unsqueeze(1) < self.choice.to(x.dtype).view(1, -1, 1)).sum(-1).clamp(max=x.shape[2] - 1)
+        column = (ladder.unsqueeze(1) < self.choice.to(share.dtype).view(1, -1, 1)).sum(-1).clamp(max=x.shape[2] - 1)
         which = column.unsqueeze(-1).expand(-1, -1, len(CUTS))
         shares = below.gather(1, which)  # (B,K*d,C)
         # A cut that leaves nearly nobody on one side asks nothing.
-        useless = ((shares < 0.02) | (shares > 0.98)).to(x.dtype)
-        distance = (shares - self.quantile.to(x.dtype).view(1, -1, 1)).abs() + 10 * useless
+        useless = ((shares < 0.02) | (shares > 0.98)).to(share.dtype)
+        distance = (shares - self.quantile.to(share.dtype).view(1, -1, 1)).abs() + 10 * useless
         cut = cuts[distance.argmin(-1)]  # (B,K*d)
         values = x.transpose(1, 2).gather(1, column.unsqueeze(-1).expand(-1, -1, x.shape[1]))
         return (values > cut.unsqueeze(-1)).to(x.dtype)

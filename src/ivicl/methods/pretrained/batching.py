@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl.methods.pretrained.large import MAX_ROWS
 from ivicl.methods.pretrained.runtime import Model, Posteriors
 from ivicl.methods.pretrained.stacks import Table, stacked
 
@@ -34,7 +35,12 @@ def predict_tables(
         parts.append(model.predict(*stacked([tables[i].without_covariates() for i in chosen])))
         order += chosen
         on_rows(sum(tables[i].rows for i in chosen))
-    batches = _batches([i for i in range(len(tables)) if varies[i]], [table.rows for table in tables])
+    large = [i for i in range(len(tables)) if varies[i] and in_stages(model, tables[i])]
+    for i in large:
+        parts.append(model.staged.predict(tables[i], on_rows))
+        order.append(i)
+    rest = sorted({i for i in range(len(tables)) if varies[i]} - set(large))
+    batches = _batches(rest, [table.rows for table in tables])
     stacks = (stacked([tables[i] for i in chosen]) for chosen in batches)
     # Large tables pass alone: side by side their memory would add up, and nothing is gained.
     many = len(batches) >= PASSES_WORTH_A_POOL and tables[batches[0][0]].rows <= ROWS_PER_PASS
@@ -45,6 +51,11 @@ def predict_tables(
         on_rows(sum(tables[i].rows for i in chosen))
     together: Posteriors = type(parts[0]).joined(parts)
     return together.take(np.argsort(order))
+
+
+def in_stages(model: Model, table: Table) -> bool:
+    """The table has too many rows for one pass, and the model can take them chunk by chunk."""
+    return table.rows > MAX_ROWS and model.staged is not None
 
 
 def _batches(chosen: list[int], rows: list[int]) -> list[list[int]]:

@@ -38,10 +38,12 @@ def ends_by_estimand(
 
 
 def rows_seen(table: Table, posteriors: Posteriors) -> RowLaws | None:
-    """The table's rows with the law at each of them, where covariates make them differ."""
+    """The table's rows, or some of a large one, with the law at each of them, where covariates make them differ."""
     if not isinstance(posteriors, SecondPosteriors) or not table.varies or posteriors.rows[0] is None:
         return None
     known = posteriors.rows[0]
     v = 0 * table.w if table.v is None else table.v
-    law, propensity = known.law[: table.rows], known.propensity[: table.rows]
-    return RowLaws(table.x, table.z, table.t, table.y, v, table.w, law, propensity)
+    columns = (table.x, table.z, table.t, table.y, v, table.w)
+    if known.places is not None:
+        return RowLaws(*(column[known.places] for column in columns), known.law, known.propensity)
+    return RowLaws(*columns, known.law[: table.rows], known.propensity[: table.rows])

@@ -1,7 +1,8 @@
 """Data too large for one pass: equal rows are merged, which is exact; beyond a limit, people are sampled.
 
-The limit is a fixed number of distinct rows, not what is free in memory today: the same data must give the same answer
-on every machine. A subsample keeps its own number of people, so its interval is honest, only a little wider.
+A model of graph schema 2 takes rows in chunks (`streaming`), all of them unless a limit is asked for. The limit is a
+fixed number of distinct rows, not what is free in memory today: the same data must give the same answer on every
+machine. A subsample keeps its own number of people, so its interval is honest, only a little wider.
 """
 
 from __future__ import annotations
@@ -43,13 +44,17 @@ def keep_probability(weights: np.ndarray, rows: int) -> float:
     return float(np.exp(low))
 
 
-def sample_sentence(data: IVData, used: IVData, max_rows: int) -> str:
-    """What was done, for the result's warnings."""
+def sample_sentence(data: IVData, used: IVData, max_rows: int, in_chunks: bool) -> str:
+    """What was done, for the result's warnings; `in_chunks`: the model could have taken all rows."""
+    all_rows = (
+        f"max_rows={len(data.w)} would take them all, in about {len(data.w) * BYTES_PER_ROW / 1e9:.0f} GB of memory"
+        if not in_chunks
+        else f"without max_rows all would be used, in chunks, in about {seconds(len(data.w)):.0f} s"
+    )
     return (
         f"{len(data.w):,} different rows are more than max_rows = {max_rows:,}, so the network saw a random subsample "
         f"of {used.n:,} of the {data.n:,} people; the interval is honest for that number, and with all rows it could "
-        f"only be narrower (max_rows={len(data.w)} would take them all, in about "
-        f"{len(data.w) * BYTES_PER_ROW / 1e9:.0f} GB of memory)."
+        f"only be narrower ({all_rows})."
     )
 
 

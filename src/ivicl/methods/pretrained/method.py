@@ -21,7 +21,7 @@ from ivicl.methods.base import Covers, Estimates, Method, MethodBounds, ModelInf
 from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.estimands import ALL, AVERAGE
 from ivicl.methods.outcomes import Thresholds, average_draws, combine_thresholds
-from ivicl.methods.pretrained.batching import predict_tables
+from ivicl.methods.pretrained.batching import in_stages, predict_tables
 from ivicl.methods.pretrained.effective import Worth, worth
 from ivicl.methods.pretrained.heads import ends_by_estimand, rows_seen
 from ivicl.methods.pretrained.large import (
@@ -49,7 +49,7 @@ class NetworkOptions:
     model: str | os.PathLike[str] | None = None
     """The path of a model file; the shipped one when None."""
     max_rows: int | None = None
-    """How many distinct rows pass before people are sampled."""
+    """How many distinct rows pass before people are sampled. None: all, where the model takes them in chunks."""
 
     def __post_init__(self) -> None:
         if self.model is not None and not isinstance(self.model, str | os.PathLike):
@@ -117,7 +117,7 @@ def stamp(request: Request) -> dict[str, str]:
 
 
 def pose(data: IVData, request: Request, model: Model) -> Question:
-    """Merge equal rows, sample if there are too many, cut the outcome: the binary tables of one data set."""
+    """Merge equal rows, sample if they are too many for the model, cut the outcome: the tables of one data set."""
     for key in request.assume:
         if key not in (*model.graph.assumptions, *METHOD.assumptions):
             raise InputError(
@@ -131,16 +131,16 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
             "combine='means'."
         )
     once = data.binary or request.combine == "means"
-    limit = request.own.max_rows or (MAX_ROWS if once else MAX_ROWS_PER_THRESHOLD)
+    limit = request.own.max_rows or _usual_limit(model, once)
     merged = data.merged()
     used = merged
     warnings = []
     tables, thresholds = problems(used, request, rng, model.graph)
-    if tables[0].rows > limit and tables[0].varies:
+    if limit is not None and tables[0].rows > limit and tables[0].varies:
         # On a graph of yes and no a soft row is two: the share of a yes and that of a no.
         two = once and not data.binary and not model.graph.takes_amounts
         used = shrink(merged, max(limit // 2, 1) if two else limit, rng)
-        warnings.append(sample_sentence(merged, used, limit))
+        warnings.append(sample_sentence(merged, used, limit, model.staged is not None))
         tables, thresholds = problems(used, request, rng, model.graph)
     people = worth(tables[0], used, model) if once else None
     tables = people.tables if people else tables
@@ -162,9 +162,17 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
         "n_used": used.n,
         "sampled": used.n < merged.n or data.report.sampled_from is not None,
         "rows_used": tables[0].rows,
+        "in_chunks": tables[0].varies and in_stages(model, tables[0]),
         "left_out_columns": left_out,
     }
     return Question(tables, thresholds, ModelInfo(model.name, model.sha256), tuple(warnings), details, people)
+
+
+def _usual_limit(model: Model, once: bool) -> int | None:
+    """Distinct rows before people are sampled, where nobody says: none for a model that takes rows in chunks."""
+    if model.staged is not None:
+        return None
+    return MAX_ROWS if once else MAX_ROWS_PER_THRESHOLD
 
 
 def _range_warnings(n: int, most: float) -> list[str]:

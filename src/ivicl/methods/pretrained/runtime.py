@@ -22,6 +22,8 @@ from ivicl._shared.cores import in_order, threads, threads_asked
 from ivicl.errors import ModelFileError
 from ivicl.methods.pretrained import schema_1, schema_2
 from ivicl.methods.pretrained.stacks import Stack
+from ivicl.methods.pretrained.streaming.network import StagedNetwork
+from ivicl.methods.pretrained.streaming.weights import PLACES, Weights
 from ivicl.posterior import BinnedPosterior
 
 SHIPPED = "ivicl.onnx"
@@ -143,6 +145,13 @@ class Model:
         """Config, prior, training record, evaluation."""
         found: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map["ivicl"])
         return found
+
+    @cached_property
+    def staged(self) -> StagedNetwork | None:
+        """The network in stages over chunks of rows, for tables too large for one pass; None where a file has none."""
+        if self.metadata.get("schema") == schema_1.SCHEMA or PLACES not in self.metadata:
+            return None
+        return StagedNetwork(Weights(self._content, self.metadata[PLACES]), self.metadata["network"])
 
     def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Any]:
         """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little.

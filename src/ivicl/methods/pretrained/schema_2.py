@@ -46,6 +46,8 @@ class RowLaw:
     """(N,2,2,2) E[soft cell of (t, y) | z, x], by fits that are leave-one-out at the row's own arm."""
     propensity: np.ndarray
     """(N,) P(Z=1 | x), leave-one-out."""
+    places: np.ndarray | None = None
+    """(N,) of these rows in the table; None are all of them."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""Numbers of the second network that are not learnt: its torch modules and its stages read them here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ivicl.posterior import N_BINS as BINS
+
+CODINGS = tuple((flip_t, flip_y, flip_z) for flip_t in (0, 1) for flip_y in (0, 1) for flip_z in (0, 1))
+"""Every way to recode (t, y, z), as flips; the index of a coding is its row here."""
+DIRECTION = (0.31, -1.13, 0.77, 1.61, -0.53, 1.97, -0.29, 1.07)
+"""Signs for a column's canonical direction: an arbitrary fixed contrast of the eight cells that no symmetry maps to
+0."""
+NO_ASSOCIATION = 1e-16
+"""A column whose score is not above this (all people in one cell) has no direction and tells nothing."""
+
+RELATIVE_FLOOR = 1e-4
+"""Least penalty, as a share of the mean eigenvalue: bounds the condition number at any N."""
+LEAST = 0.003
+"""Fits are pulled inside the simplex to here."""
+DIRECTIONS = 8
+LINEAR = (2.0, 5.5)
+"""Logarithms of the penalties of the linear fits."""
+HINGES = (4.0, 6.0)
+LOGISTIC = 2.5
+LOGISTIC_STEPS = 10
+SPARSE = 4.0
+SPARSE_ROUNDS = 2
+EM_STEPS = 30
+CANDIDATES = 2 + len(LINEAR) + len(HINGES) + 1 + 2
+PROPENSITY = (6.0,)
+PROPENSITY_LEAST = 0.01
+
+STRONGEST = 8
+"""Covariates that trees may ask about."""
+CUTS: list[float] = np.linspace(-2.5, 2.5, 41).tolist()
+"""Where a standardised covariate may be cut: the place whose share below comes nearest to the quantile drawn."""
+SHRINKAGE = 2.0
+"""People by which a leaf's mean is pulled to its arm's."""
+TEMPER = 0.1
+"""How much a tree's leave-one-out likelihood counts: fits of one table err together."""
+
+CORNERS = 273
+"""Effects that a corner of the strata's polytope can have."""
+FLOOR = 1e-5
+"""Smallest share of a spike, so that its logarithm is finite."""
+PYRAMID = tuple(BINS >> k for k in range(6))
+"""Cells of the grids that the mass of spikes is put on, from fine to coarse."""
+PLAIN, EFFECT_GRID, END_GRID = 256, 192, 96
+"""Points of the grids on which the effect's logits are written."""
+EFFECT_SPAN = (-0.5, 1.5)
+END_SPAN = (-8.0, 8.0)
+EFFECT_PARTS = (PLAIN, EFFECT_GRID, END_GRID, END_GRID, 1, CORNERS + 1 + len(PYRAMID))
+TAIL = 2.5
+"""Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""

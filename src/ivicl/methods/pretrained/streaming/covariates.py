@@ -1,0 +1,126 @@
+"""The covariates' path of `learn.second.rows`: latents read rows chunk by chunk, then the rows' laws, then the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ivicl.methods.pretrained.streaming.ends import EndSums
+from ivicl.methods.pretrained.streaming.kept import Kept
+from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
+from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
+from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
+from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
+from ivicl.methods.pretrained.streaming.summary import Summarised
+
+_NAME = "covariates"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rows of a table say."""
+
+    pooled: np.ndarray
+    """(C,) for the heads."""
+    anchor: np.ndarray
+    """(Q,)."""
+    unit: np.ndarray
+    """(Q,)."""
+    rows: SeenRows
+
+
+def read_rows(
+    rows: Recoded, regression: Regression, layers: Layers, depth: int, told: Summarised, temperature: float
+) -> Found:
+    """temperature: differences of terms that are noise."""
+    path = _Path(rows, regression, layers, told.hidden)
+    by_layer, by_rows = EndSums(temperature), EndSums(temperature)
+    for block in range(depth):
+        path.read(block)
+    mean, seen = path.finish(by_layer, by_rows)
+    first, refined = by_layer.estimates(), by_rows.estimates()
+    # Adjusting for covariates takes away part of the variance, seldom nearly all.
+    unit = np.maximum(first.se, 0.15 * told.se)
+    steps = [(first.one_step - first.plug_in) / unit, (refined.plug_in - first.plug_in) / unit]
+    news = [first.plug_in, np.log(unit) / 9 + 1, *((step / 3).clip(-3, 3) for step in steps)]
+    news.append(regression.shares.reshape(-1))
+    pool = f"{_NAME}.pool"
+    hidden = layers.linear(f"{pool}.0", np.concatenate([mean, path.latents.mean(0), told.hidden, *news]))
+    pooled = layers.norm(f"{pool}.3", layers.linear(f"{pool}.2", gelu(hidden)))
+    trust = layers.linear(f"{_NAME}.trust", pooled).reshape(3, -1)
+    trust[0] += 2
+    mix = softmax(trust.T).T
+    anchor = first.plug_in + unit * (mix[1] * steps[0] + mix[2] * steps[1]).clip(-40, 40)
+    return Found(pooled, anchor, unit, seen)
+
+
+class _Path:
+    """Latents that have read so many blocks; rows are brought there again whenever they are needed."""
+
+    def __init__(self, rows: Recoded, regression: Regression, layers: Layers, summary: np.ndarray) -> None:
+        self._rows, self._regression, self._layers = rows, regression, layers
+        latents = layers.weights[f"{_NAME}.latents"] + layers.linear(f"{_NAME}.condition", summary)
+        self.latents = latents.astype(np.float32)
+        self._seen: list[np.ndarray] = []
+        self._known = Kept(rows.room)
+        weight = layers.weights[f"{_NAME}.embed.weight"].T
+        kept = regression.columns
+        self._of_x, self._of_cells, self._of_features = (
+            weight[: rows.columns],
+            weight[kept : kept + 8],
+            weight[kept + 8 :],
+        )
+
+    def read(self, block: int) -> None:
+        """The latents read all rows, and think."""
+        name = f"{_NAME}.blocks.{block}"
+        running = RunningSoftmax(self._layers.queries(f"{name}.read", self.latents))
+
+        def work(chunk: Chunk) -> tuple[np.ndarray, ...]:
+            keys, values = self._layers.keys_and_values(f"{name}.read", self._tokens(chunk)[1])
+            return running.part(keys, values, np.log(chunk.w).astype(np.float32))
+
+        for _, part in self._rows.sweep(work):
+            running.add(part)
+        latents = self._layers.read(f"{name}.read", self.latents, running.answer)
+        latents = self._layers.attend(f"{name}.think", latents, latents)
+        self.latents = self._layers.residual(f"{name}.latent_mlp", latents)
+        self._seen.append(self.latents)
+
+    def finish(self, by_layer: EndSums, by_rows: EndSums) -> tuple[np.ndarray, SeenRows]:
+        """The mean of the rows' tokens (E,), and the laws of some of them.
+
+        Into the sums goes what the layer's laws say, and what they say as the network corrects them.
+        """
+        total, seen = np.zeros(self.latents.shape[1]), []
+
+        def work(chunk: Chunk) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray], tuple[np.ndarray, ...]]:
+            known, tokens = self._tokens(chunk)
+            tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
+            change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)
+            law, log_law, chance = np.exp(known.log_law), known.log_law, known.propensity
+            refined = by_rows.part(chunk, softmax(log_law + change), chance)
+            here, places = self._rows.source.shown(chunk.number)
+            return chunk.w @ tokens, by_layer.part(chunk, law, chance), refined, (places, law[here], chance[here])
+
+        for _, (tokens, plain, refined, shown) in self._rows.sweep(work):
+            total += tokens
+            by_layer.add(plain)
+            by_rows.add(refined)
+            seen.append(shown)
+        return total / self._rows.source.total, SeenRows.of(seen)
+
+    def _tokens(self, chunk: Chunk) -> tuple[Regressed, np.ndarray]:
+        """The chunk's rows after the blocks whose latents are known."""
+        known = Regressed(self._known.get(chunk.number, lambda: self._regression.features(chunk)))
+        cell = 4 * chunk.z + 2 * chunk.t
+        tokens = chunk.x @ self._of_x
+        tokens += known.features @ self._of_features
+        tokens += chunk.seen.astype(np.float32) @ self._of_cells[cell : cell + 2]
+        tokens += self._layers.weights[f"{_NAME}.embed.bias"]
+        for block, latents in enumerate(self._seen):
+            name = f"{_NAME}.blocks.{block}"
+            tokens = self._layers.attend(f"{name}.spread", tokens, latents)
+            tokens = self._layers.residual(f"{name}.row_mlp", tokens)
+        return known, tokens

@@ -1,0 +1,256 @@
+"""The regression layer of `learn.second.regression` in passes over chunks: sums, fits, and then what each row gets.
+
+P kept covariates, F hinges, C candidates, n rows of a chunk. Both arms' laws of a row are (n,2,4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ivicl.methods.pretrained.streaming import constants
+from ivicl.methods.pretrained.streaming.arms import Arm, Fit, Sums, inverse, without_self
+from ivicl.methods.pretrained.streaming.layers import softmax
+from ivicl.methods.pretrained.streaming.logistic import Logistic
+from ivicl.methods.pretrained.streaming.mixture import Likelihoods
+from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
+from ivicl.methods.pretrained.streaming.trees import Forest, below
+from ivicl.methods.pretrained.streaming.weights import Weights
+
+_NAME = "covariates.regression"
+
+
+class Shape(NamedTuple):
+    """What the network's config says of the layer."""
+
+    columns: int
+    features: int
+    tree_depth: int
+    pseudo_count: float
+
+
+@dataclass(frozen=True)
+class Regressed:
+    """What the layer knows of a chunk's rows."""
+
+    features: np.ndarray
+    """(n,outputs) float32 for the network; the law and the propensity are among them."""
+
+    @property
+    def log_law(self) -> np.ndarray:
+        """(n,2,4)."""
+        here = self.features[:, constants.DIRECTIONS : constants.DIRECTIONS + 8]
+        return here.astype(np.float64).reshape(-1, 2, 4)
+
+    @property
+    def propensity(self) -> np.ndarray:
+        """(n,)."""
+        return self.features[:, -2].astype(np.float64)
+
+
+class Regression:
+    """Fitted when made; `features` then gives each chunk its part."""
+
+    def __init__(self, rows: Recoded, weights: Weights, shape: Shape) -> None:
+        self._shape, columns = shape, rows.columns
+        self.columns = shape.columns
+        plain = _both(columns), np.zeros((min(columns, constants.STRONGEST), len(constants.CUTS)))
+        for chunk, (sums, shares) in rows.sweep(lambda chunk: (_sums(chunk, chunk.wide), below(chunk))):
+            plain[0][chunk.z].add(sums, _classes(chunk))
+            plain[1][:] += shares
+        self.plain = [Arm(sums, shape.pseudo_count, shape.columns) for sums in plain[0]]
+        stiff = [[arm.solver(np.exp(penalty)) for penalty in constants.LINEAR] for arm in self.plain]
+        every = _together(plain[0])
+        self._set_hinges(stiff, every, weights)
+        self.forest = Forest(
+            weights.wide(f"{_NAME}.trees.choice"), weights.wide(f"{_NAME}.trees.quantile"), shape.tree_depth,
+            plain[1] / every.size, rows.score, shape.columns,
+        )  # fmt: skip
+        bent = _both(shape.features)
+        for chunk, (sums, leaves) in rows.sweep(
+            lambda chunk: (_sums(chunk, self._hinges(chunk.wide)), self.forest.sums(chunk))
+        ):
+            bent[chunk.z].add(sums, _classes(chunk))
+            self.forest.held[:, :, chunk.z, chunk.t] += leaves
+        self.forest.grow(np.stack([arm.mean for arm in self.plain]))
+        self.bent = [Arm(sums, shape.pseudo_count, shape.features) for sums in bent]
+        self._linear = [
+            [*(arm.ridge(solver) for solver in solvers), _sparse(arm, solvers[0])]
+            for arm, solvers in zip(self.plain, stiff, strict=True)
+        ]
+        self._bent = [[arm.ridge(arm.solver(np.exp(penalty))) for penalty in constants.HINGES] for arm in self.bent]
+        self._propensities = self._propensity_fits(every, _together(bent))
+        self._fit_logistic(rows, bent)
+        self._mix(rows)
+
+    def _set_hinges(self, stiff: list[list[np.ndarray]], every: Sums, weights: Weights) -> None:
+        """Directions that a linear fit finds, standardised, and hinges of x and of them: affine functions of x."""
+        slope = np.concatenate([solvers[1] @ arm.moment for arm, solvers in zip(self.plain, stiff, strict=True)], 1)
+        total = max(every.size, 1e-6)
+        centre = every.features / total
+        covariance = every.squares / total - np.outer(centre, centre)
+        variance = np.einsum("pk,pq,qk->k", slope, covariance, slope)
+        self._direction = slope / np.sqrt(np.maximum(variance, 0) + 1e-6)
+        self._direction_level = -centre @ self._direction
+        weight, bias = weights.wide(f"{_NAME}.weight"), weights.wide(f"{_NAME}.bias")
+        of_x, of_directions = weight[: len(slope)], weight[self._shape.columns :]
+        self._hinge = of_x + self._direction @ of_directions
+        self._hinge_level = bias + self._direction_level @ of_directions
+
+    def _hinges(self, x: np.ndarray) -> np.ndarray:
+        found = x @ self._hinge
+        found += self._hinge_level
+        return np.maximum(found, 0, out=found)
+
+    def _propensity_fits(self, plain: Sums, bent: Sums) -> tuple[Arm, Fit, Fit]:
+        """The share of Z=1, and ridge regressions of Z."""
+        first = Arm(plain, 0.5, self._shape.columns)
+        second = Arm(bent, 0.5, self._shape.features)
+        penalty = np.exp(constants.PROPENSITY[0])
+        return first, first.ridge(first.solver(penalty)), second.ridge(second.solver(penalty))
+
+    def _fit_logistic(self, rows: Recoded, bent: list[Sums]) -> None:
+        self.logistic = [Logistic(arm, sums) for arm, sums in zip(self.bent, bent, strict=True)]
+        for _ in range(constants.LOGISTIC_STEPS - 1):
+            for chunk, found in rows.sweep(
+                lambda chunk: self.logistic[chunk.z].gradient(self._hinges(chunk.wide), chunk)
+            ):
+                self.logistic[chunk.z].add(found)
+            for fit in self.logistic:
+                fit.step()
+        log_likelihood = np.zeros(self.forest.trees)
+        for chunk, (curvature, trees) in rows.sweep(
+            lambda chunk: (
+                self.logistic[chunk.z].curvature(self._hinges(chunk.wide), chunk),
+                self.forest.log_likelihood(chunk),
+            )
+        ):
+            self.logistic[chunk.z].add_curvature(curvature)
+            log_likelihood += trees
+        for fit in self.logistic:
+            fit.settle()
+        self.forest.choose(log_likelihood)
+
+    def _mix(self, rows: Recoded) -> None:
+        """Weights of the candidates in each arm, and of the propensity's."""
+        arms = [Likelihoods(constants.CANDIDATES) for _ in range(2)]
+        chance = Likelihoods(3)
+
+        def likely(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
+            x = chunk.wide
+            hinges = self._hinges(x)
+            own = self._stack(chunk, x, hinges)[0][:, chunk.z, :, _classes(chunk)]  # (n,C,2)
+            return (
+                own.transpose(0, 2, 1).astype(np.float32),
+                self._chances(chunk, x, hinges)[:, None, :, chunk.z].astype(np.float32),
+            )
+
+        for chunk, (law, one) in rows.sweep(likely):
+            arms[chunk.z].add(chunk.people, law)
+            chance.add(chunk.w[:, None], one)
+        self.shares = np.stack([arm.shares() for arm in arms])
+        """(2,C)."""
+        self._chance_shares = chance.shares()
+
+    def _stack(self, chunk: Chunk, x: np.ndarray, hinges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All candidates (n,2,C,4), leave-one-out in the own arm; and leverages (n,2) of the last ridge."""
+        n, z = len(x), chunk.z
+        stack = np.empty((n, 2, constants.CANDIDATES, 4))
+        outcome = np.zeros((n, 4))
+        outcome[:, _classes(chunk)] = chunk.seen
+        for arm in (0, 1):
+            stack[:, arm, 0] = self.plain[arm].mean
+        for features, places, slope, level in self._maps(x, hinges):
+            stack[:, :, places] = (features @ slope + level).reshape(n, 2, -1, 4)
+        stack[:, z, 0] = without_self(stack[:, z, 0], self.plain[z].mean_leverage, outcome)
+        fits = [(x, fit) for fit in self._linear[z]] + [(hinges, fit) for fit in self._bent[z]]
+        leverages = np.empty((n, 2))
+        for place, (features, fit) in enumerate(fits, 1):
+            leverages[:, z] = fit.weighing(features)
+            stack[:, z, place] = without_self(stack[:, z, place], leverages[:, z], outcome)
+        leverages[:, 1 - z] = self._bent[1 - z][-1].weighing(hinges)
+        stack[:, z, -3] = self.logistic[z].without_self(stack[:, z, -3], hinges, outcome)
+        stack[:, :, -3] = softmax(stack[:, :, -3])
+        stack[:, :, -2], stack[:, :, -1] = self.forest.laws(chunk)
+        return _to_simplex(stack), leverages
+
+    def _maps(self, x: np.ndarray, hinges: np.ndarray) -> list[tuple[np.ndarray, slice, np.ndarray, np.ndarray]]:
+        """Features, the candidates that are linear in them, and the slopes and levels of all these, of both arms."""
+        bent = [
+            [*((fit.slope, fit.level) for fit in fits), logistic.fit]
+            for fits, logistic in zip(self._bent, self.logistic, strict=True)
+        ]
+        linear = [[(fit.slope, fit.level) for fit in fits] for fits in self._linear]
+        first = 1 + len(linear[0])
+        found = []
+        for features, places, fits in ((x, slice(1, first), linear), (hinges, slice(first, -2), bent)):
+            slopes, levels = zip(*(fit for of_arm in fits for fit in of_arm), strict=True)
+            found.append((features, places, np.concatenate(slopes, 1), np.concatenate(levels)))
+        return found
+
+    def _chances(self, chunk: Chunk, x: np.ndarray, hinges: np.ndarray) -> np.ndarray:
+        """(n,3,2) candidates for P(Z | x), leave-one-out."""
+        outcome = np.zeros((len(x), 2))
+        outcome[:, chunk.z] = 1
+        arm, plain, bent = self._propensities
+        fits = [without_self(np.broadcast_to(arm.mean, outcome.shape), arm.mean_leverage, outcome)]
+        for features, fit in ((x, plain), (hinges, bent)):
+            fits.append(without_self(features @ fit.slope + fit.level, fit.weighing(features), outcome))
+        return _to_simplex(np.stack(fits, 1))
+
+    def features(self, chunk: Chunk) -> np.ndarray:
+        """Those of `Regressed`."""
+        x = chunk.wide
+        hinges = self._hinges(x)
+        stack, leverages = self._stack(chunk, x, hinges)
+        law = np.einsum("naci,ac->nai", stack, self.shares)
+        chance = self._chance_shares @ self._chances(chunk, x, hinges)[:, :, 1].T
+        chance = chance.clip(constants.PROPENSITY_LEAST, 1 - constants.PROPENSITY_LEAST)
+        parts = [
+            x @ self._direction + self._direction_level, np.log(law), stack[:, :, 4], np.log(stack[:, :, -3]),
+            stack[:, :, -1], np.minimum(leverages, 1), chance, np.log(chance / (1 - chance)),
+        ]  # fmt: skip
+        return np.concatenate([part.reshape(len(x), -1) for part in parts], 1, dtype=np.float32, casting="same_kind")
+
+
+def _both(features: int) -> list[Sums]:
+    """Of either arm: nothing yet."""
+    return [Sums.none(features, 4) for _ in range(2)]
+
+
+def _classes(chunk: Chunk) -> slice:
+    """The chunk's outcomes among the cells of (t, y)."""
+    return slice(2 * chunk.t, 2 * chunk.t + 2)
+
+
+def _sums(chunk: Chunk, features: np.ndarray) -> Sums:
+    return Sums.of(features, chunk.seen, chunk.w)
+
+
+def _together(arms: list[Sums]) -> Sums:
+    """Of both arms, the arm being the outcome."""
+    every = Sums.none(len(arms[0].features), 2)
+    for z, sums in enumerate(arms):
+        every.add(
+            Sums(sums.size, sums.features, sums.squares, sums.features[:, None], np.array([sums.size])), slice(z, z + 1)
+        )
+    return every
+
+
+def _sparse(arm: Arm, solver: np.ndarray) -> Fit:
+    """Ridge whose penalties follow the size of the last fit's coefficients: what is small is pushed to zero."""
+    slope = solver @ arm.moment
+    for _ in range(constants.SPARSE_ROUNDS):
+        size = np.sqrt((slope**2).sum(1))
+        scale = np.outer(size, size) / max(float(size.max()), 1e-12) ** 2
+        solver = inverse(arm.gram * scale, np.exp(constants.SPARSE) + arm.floor) * scale
+        slope = solver @ arm.moment
+    return arm.ridge(solver)
+
+
+def _to_simplex(fit: np.ndarray) -> np.ndarray:
+    fit = np.maximum(fit, constants.LEAST)
+    fit /= np.einsum("...k->...", fit)[..., None]
+    return fit
