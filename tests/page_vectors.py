@@ -201,5 +201,9 @@ def read() -> list[dict[str, Any]]:
     return found
 
 
+def as_text() -> str:
+    return json.dumps(_rounded(vectors()), indent=1, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
-    PATH.write_text(json.dumps(_rounded(vectors()), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PATH.write_text(as_text(), encoding="utf-8")

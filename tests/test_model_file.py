@@ -43,7 +43,7 @@ def quantiles(model: Model) -> dict[str, list[float]]:
 
 
 def test_shipped_model_answers_as_recorded() -> None:
-    """Reference predictions; after new weights, remake them with `python tests/test_model_file.py`."""
+    """Reference predictions; after new weights, remake them with `python tests/refresh_numbers.py`."""
     recorded = json.loads(REFERENCE.read_text())
     model = Model.shipped()
     assert recorded["sha256"] == model.sha256
@@ -124,8 +124,3 @@ def test_two_threads_load_the_model_once(monkeypatch) -> None:
         found = list(pool.map(lambda _: Model.shipped(), range(4)))
     assert loads == [runtime.SHIPPED]
     assert all(model is found[0] for model in found)
-
-
-if __name__ == "__main__":
-    shipped = Model.shipped()
-    REFERENCE.write_text(json.dumps({"sha256": shipped.sha256, "quantiles": quantiles(shipped)}, indent=1) + "\n")

@@ -17,7 +17,7 @@ from ivicl.learn.second.ends import QUANTITIES, Rows, arms_of, estimate
 from ivicl.learn.second.grids import Grid
 from ivicl.learn.second.regression import RegressionLayer
 from ivicl.learn.second.summary import CountEstimates
-from ivicl.methods.pretrained.streaming.constants import CANDIDATES
+from ivicl.methods.pretrained.streaming.constants import CANDIDATES, TRUST
 
 NEWS = 4 * QUANTITIES + 2 * CANDIDATES
 """What the formulas say at the rows' laws, for the pool."""
@@ -90,8 +90,7 @@ class CovariatePath(nn.Module):
         mean = (share @ tokens).squeeze(1)
         pooled = self.pool(torch.cat([mean, latents.float().mean(1), summary, *(part.float() for part in news)], 1))
         weights = wide(self.trust(pooled.detach())).view(-1, 3, QUANTITIES)
-        # The one-step end is the best of the three in nearly all tables of the prior: training begins from it.
-        mix = torch.stack([weights[:, 0], weights[:, 1] + 2, weights[:, 2]], 1).softmax(1)
+        mix = torch.stack([weights[:, 0], weights[:, 1] + TRUST, weights[:, 2]], 1).softmax(1)
         anchor = by_layer.plug_in + unit * (mix[:, 1] * steps[0] + mix[:, 2] * steps[1]).clamp(-40, 40)
         # The unit is the formula's. A learnt factor and the shape of the masses can undo each other, and did.
         return RowAnswer(pooled, first, law, chance, Grid(anchor, unit))

@@ -53,3 +53,6 @@ END_SPAN = (-8.0, 8.0)
 EFFECT_PARTS = (PLAIN, EFFECT_GRID, END_GRID, END_GRID, 1, CORNERS + 1 + len(PYRAMID))
 TAIL = 2.5
 """Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""
+TRUST = 2.0
+"""What the one-step end is ahead by, as a logit, before anything is learnt: it is the best of the three ends (plug-in,
+one-step, the network's own plug-in) in nearly all tables of the prior."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
+from ivicl.methods.pretrained.streaming.constants import TRUST
 from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
 from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
 from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
@@ -49,7 +50,7 @@ def read_rows(
     hidden = layers.linear(f"{pool}.0", np.concatenate([mean, path.latents.mean(0), told.hidden, *news]))
     pooled = layers.norm(f"{pool}.3", layers.linear(f"{pool}.2", gelu(hidden)))
     trust = layers.linear(f"{_NAME}.trust", pooled).reshape(3, -1)
-    trust[0] += 2
+    trust[1] += TRUST
     mix = softmax(trust.T).T
     anchor = first.plug_in + unit * (mix[1] * steps[0] + mix[2] * steps[1]).clip(-40, 40)
     return Found(pooled, anchor, unit, seen)
