@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ivicl.methods.pretrained.streaming.constants import TRUST
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
-from ivicl.methods.pretrained.streaming.constants import TRUST
 from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
 from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
 from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
