@@ -17,9 +17,9 @@ from ivicl.identification import strata
 from ivicl.identification.amounts import mean_ends
 from ivicl.identification.estimands import Seen, by_name
 from ivicl.identification.inequalities import level_excess
-from ivicl.identification.law_posterior import CellMoments, draw_laws
+from ivicl.identification.law_posterior import CellMoments, draw_laws, settled, spread_laws
 from ivicl.identification.laws import law_of
-from ivicl.identification.weaker_ends import BINARY
+from ivicl.identification.weaker_ends import BINARY, sharp
 from ivicl.methods.answers import answers
 from ivicl.methods.registry import shipped
 from linear_program import random_laws
@@ -303,3 +303,26 @@ def test_rows_of_many_studies_are_those_of_each_alone():
 def test_the_command_line_asks_too(run):
     code, out, _ = run("counts", *map(str, CHOLESTYRAMINE), "-m", "no-defiers", "--estimand", "ATU")
     assert code == 0 and "average effect on the untreated (ATU)" in out
+
+
+def test_points_that_lie_evenly_tell_what_many_draws_tell():
+    """Quantiles of the effect of the instrument, and of the effect on the treated, against 100,000 random draws."""
+    tables = [[3500, 1500, 0, 0, 1200, 800, 1500, 1500], [330, 120, 30, 20, 120, 80, 150, 150]]
+    cells = [CellMoments.of(d.z, d.t, d.y01, d.w, True) for d in map(IVData.from_counts, tables)]
+    assert all(settled(each) for each in cells), "nobody treated in an arm of 5,000 does not matter"
+    few = IVData.from_counts(CHOLESTYRAMINE)
+    assert not settled(CellMoments.of(few.z, few.t, few.y01, few.w, True))
+
+    def ends(laws):
+        bounds, possible = sharp(laws, np.array(0.5))
+        itt = laws[..., 1, :, 1].sum(axis=-1) - laws[..., 0, :, 1].sum(axis=-1)
+        return [itt, *by_name(bounds, Seen.of(possible, np.array(0.5)))["ATT"]]
+
+    for k, each in enumerate(cells):
+        even = ends(spread_laws(cells, seed=0)[:, k])
+        drawn = ends(draw_laws(each, 100_000, np.random.default_rng(1)))
+        for found, expected in zip(even, drawn, strict=True):
+            for level in (0.025, 0.5, 0.975):
+                off = np.quantile(found, level) - np.quantile(expected, level)
+                assert abs(off) < 0.2 * expected.std(), (k, level)
+        np.testing.assert_array_equal(spread_laws([each], 0)[:, 0], spread_laws(cells, 0)[:, k])

@@ -12,6 +12,7 @@ import numpy as np
 
 from ivicl.data import IVData
 from ivicl.identification.inequalities import level_excess, nearest_law
+from ivicl.identification.law_posterior import Betas
 from ivicl.identification.laws import count_arms
 from ivicl.identification.strata import cell_pseudo_count
 from ivicl.methods.design.factors import effective
@@ -60,17 +61,12 @@ class EstimatedLaw:
         Each arm's shares of t are drawn, then the mean outcome at each t. For a yes/no outcome that is the Dirichlet
         posterior of the four cells; for an amount, a Beta law with the mean's own variance.
         """
-        flat = cell_pseudo_count()
-        shares = self._betas(self.people[:, :, 1] + 2 * flat, self.people[:, :, 0] + 2 * flat, n, rng)
-        ones = self._betas(self.worth * self.mean + flat, self.worth * (1 - self.mean) + flat, n, rng)
-        treated = np.stack([1 - shares, shares], axis=-1)
-        laws = np.stack([treated * (1 - ones), treated * ones], axis=-1)
+        added = 2 * cell_pseudo_count()
+        size = self.worth + added
+        betas = Betas.with_size(self.people + added, (self.worth * self.mean + added / 2) / size, size)
+        laws = np.moveaxis(betas.draw(n, rng), 0, 1)
         people = self.people.sum(axis=-1)[:, None, :, None, None]
         return nearest_law(laws * people)
-
-    @staticmethod
-    def _betas(a: np.ndarray, b: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.beta(a[:, None], b[:, None], (len(a), n, *a.shape[1:]))
 
     def mirrored(self) -> EstimatedLaw:
         """With Z recoded."""
