@@ -92,7 +92,7 @@ def fit(study: Study, frame: Any, method: str = "ivicl") -> BoundsResult:
 
 def main(folder: str = "reports") -> list[BoundsResult]:
     Path(folder).mkdir(parents=True, exist_ok=True)
-    print("| study | n | treated if Z = 0, 1 | network, 95 % | not identified | Balke-Pearl, 95 % | Manski, 95 % |")
+    print("| study | n | treated if Z = 0, 1 | network | not identified | Balke-Pearl | Manski, instrument |")
     print("|---|---|---|---|---|---|---|")
     results = []
     for study in STUDIES:

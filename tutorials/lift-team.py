@@ -16,19 +16,32 @@ rng = np.random.default_rng(0)
 rows = []
 for campaign in range(40):
     people, reach = rng.integers(20_000, 400_000), rng.uniform(0.2, 0.9)
-    keen = rng.uniform(1.0, 2.0)  # those who are reached buy more often, ad or no ad
+    keen = rng.uniform(
+        1.0, 2.0
+    )  # those who are reached buy more often, ad or no ad
     lift = rng.choice([0.0, 0.0, 0.003, 0.006])
     offered = rng.binomial(people, 0.5)
-    would_see = [rng.binomial(people - offered, reach), rng.binomial(offered, reach)]
-    seers = rng.binomial(would_see[0], 0.02 * keen), rng.binomial(would_see[1], 0.02 * keen + lift)
-    others = rng.binomial(people - offered - would_see[0], 0.02), rng.binomial(offered - would_see[1], 0.02)
+    would_see = [
+        rng.binomial(people - offered, reach),
+        rng.binomial(offered, reach),
+    ]
+    seers = (
+        rng.binomial(would_see[0], 0.02 * keen),
+        rng.binomial(would_see[1], 0.02 * keen + lift),
+    )
+    others = (
+        rng.binomial(people - offered - would_see[0], 0.02),
+        rng.binomial(offered - would_see[1], 0.02),
+    )
     for z, t, size, bought in (
         (0, 0, people - offered, seers[0] + others[0]),
         (1, 0, offered - would_see[1], others[1]),
         (1, 1, would_see[1], seers[1]),
     ):
         rows += [(campaign, z, t, 1, bought), (campaign, z, t, 0, size - bought)]
-tests = pl.DataFrame(rows, schema=["campaign", "offered", "saw", "bought", "people"], orient="row")
+tests = pl.DataFrame(
+    rows, schema=["campaign", "offered", "saw", "bought", "people"], orient="row"
+)
 tests.head(6)
 
 # %% [markdown]
@@ -38,9 +51,24 @@ tests.head(6)
 # ## One row a campaign
 
 # %%
-roles = dict(by="campaign", outcome="bought", treatment="saw", instrument="offered", weights="people")
+roles = dict(
+    by="campaign",
+    outcome="bought",
+    treatment="saw",
+    instrument="offered",
+    weights="people",
+)
 bounds = IVBounds().fit_many(tests, **roles)
-bounds.select("campaign", "n", "att_lower", "att_upper", "lift_lower", "lift_upper", "itt_estimate", "grade").head(8)
+bounds.select(
+    "campaign",
+    "n",
+    "att_lower",
+    "att_upper",
+    "lift_lower",
+    "lift_upper",
+    "itt_estimate",
+    "grade",
+).head(8)
 
 # %% [markdown]
 # Which column is the answer depends on the question:
@@ -54,14 +82,24 @@ bounds.select("campaign", "n", "att_lower", "att_upper", "lift_lower", "lift_upp
 
 # %%
 clear = bounds.filter(pl.col("att_lower") > 0)
-print(f"{len(clear)} of {len(bounds)} campaigns raised sales among those who saw them, at 95 % each.")
-print(f"If everybody had seen them, {len(bounds.filter(pl.col('lower') > 0))} certainly would have.")
-print(f"Rows with an error: {bounds['error'].count()}; grades: {dict(bounds['grade'].value_counts().iter_rows())}")
+print(
+    f"{len(clear)} of {len(bounds)} campaigns raised sales among those who saw them, at 95 % each."
+)
+print(
+    f"If everybody had seen them, {len(bounds.filter(pl.col('lower') > 0))} certainly would have."
+)
+print(
+    f"Rows with an error: {bounds['error'].count()}; grades: {dict(bounds['grade'].value_counts().iter_rows())}"
+)
 
 # %%
 from ivicl.results.pictures import forest_of_rows
 
-forest_of_rows(IVBounds(estimand="ATT").fit_many(tests.filter(pl.col("campaign") < 12), **roles))
+forest_of_rows(
+    IVBounds(estimand="ATT").fit_many(
+        tests.filter(pl.col("campaign") < 12), **roles
+    )
+)
 
 # %% [markdown]
 # The bars are the effect on those who saw the ad. With many campaigns some intervals miss by chance: at 95 %,
@@ -106,12 +144,22 @@ if importlib.util.find_spec("pyspark"):
 
     from ivicl.scale.spark import fit_many
 
-    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    in_spark = fit_many(spark.createDataFrame(tests.filter(pl.col("campaign") < 3).to_pandas()), ones={}, **roles)
+    spark = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    in_spark = fit_many(
+        spark.createDataFrame(tests.filter(pl.col("campaign") < 3).to_pandas()),
+        ones={},
+        **roles,
+    )
     in_spark.select("campaign", "n", "att_lower", "att_upper").show()
     spark.stop()
 else:
-    print("Skipped: pyspark is not installed here (pip install 'ivicl[spark]', and Java 17).")
+    print(
+        "Skipped: pyspark is not installed here (pip install 'ivicl[spark]', and Java 17)."
+    )
 
 # %% [markdown]
 # Next: [many studies](../many-studies.md), [large data](../large-data.md), [the columns of a

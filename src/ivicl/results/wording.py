@@ -11,6 +11,12 @@ from ivicl.methods.base import Covers, IntervalKind
 if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
+PAPER = (
+    "Balazadeh, V., Kamkari, H., Barath, M., Silva, R., Krishnan, R. G. (2026). IV-ICL: Bounding Causal Effects with "
+    "Instrumental Variables via In-Context Learning. arXiv:2605.12924. https://doi.org/10.48550/arXiv.2605.12924"
+)
+"""What the network's method starts from, as a list of references has it."""
+
 
 def number(value: float) -> str:
     """Four decimals for effects of ordinary size; four significant digits for the very large and the very small."""

@@ -15,7 +15,7 @@ from ivicl.results import other_questions
 from ivicl.results.report.markup import escape, svg_with_own_ids
 from ivicl.results.report.words import answer_sentence, assumptions, data_rows, methods_paragraph, question_sentence
 from ivicl.results.sections import sections_of
-from ivicl.results.wording import outcome_in_words, treatment_in_words
+from ivicl.results.wording import PAPER, outcome_in_words, treatment_in_words
 
 if TYPE_CHECKING:
     from ivicl.results.ladder import Rung
@@ -77,7 +77,8 @@ def report_html(
 
 
 def citation(result: BoundsResult) -> str:
-    model = f" Model {result.model.name}, sha256 {result.model.sha256}." if result.model else ""
+    """The package, and with the network the file and the paper behind it."""
+    model = f" Model {result.model.name}, sha256 {result.model.sha256}. {PAPER}" if result.model else ""
     return (
         f"ivicl, version {result.version}: bounds on average treatment effects from instrumental-variable data.{model}"
     )
