@@ -20,6 +20,7 @@ from ivicl.learn.network.regression import RegressionLayer
 from ivicl.learn.network.rows import FullBlock, InducedBlock, log_weights
 from ivicl.learn.network.summary import Summary, ends_of, sampling_scale, smoothed_law
 from ivicl.learn.network.vertices import CornerTable, Spikes
+from ivicl.methods.pretrained.streaming.constants import CODINGS
 
 
 @dataclass
@@ -243,7 +244,7 @@ class IVNetwork(nn.Module):
             weights[:, 0] = 1
         # One copy of the table for each coding that counts: one, except near ties.
         table, coding = (weights > 0).nonzero(as_tuple=True)
-        flips = torch.tensor(prepare.CODINGS, dtype=z.dtype, device=z.device)[coding]
+        flips = torch.tensor(CODINGS, dtype=z.dtype, device=z.device)[coding]
         flip_t, flip_y, flip_z = (flips[:, k : k + 1] for k in range(3))
         answer = self.canonical(
             standard[table], _flip(z[table], flip_z), _flip(t[table], flip_t), _flip(y[table], flip_y), w[table]

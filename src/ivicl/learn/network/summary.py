@@ -12,8 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.groups import HiddenLayers
-from ivicl.learn.network.vertices import COUNT, FLOOR, Spikes
+from ivicl.learn.network.vertices import Spikes
 from ivicl.learn.theory import sharp_ends, sharp_terms
+from ivicl.methods.pretrained.streaming.constants import CORNERS as COUNT
+from ivicl.methods.pretrained.streaming.constants import FLOOR
 
 FEATURES = 8 + 8 + 2 + 16 + 3 + COUNT
 

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.config import BINS
-from ivicl.learn.network.head import EFFECT_PARTS, EFFECT_SPAN, END_SPAN, _plain, _relative, read_grid
+from ivicl.learn.network.head import _plain, _relative, read_grid
 from ivicl.learn.network.vertices import Spikes, spread_mass
 from ivicl.learn.second.ends import QUANTITIES
 from ivicl.learn.second.grids import Grid
 from ivicl.methods.pretrained.schema_2 import CELLS
+from ivicl.methods.pretrained.streaming.constants import EFFECT_PARTS, EFFECT_SPAN, END_SPAN
 
 
 class Heads(nn.Module):

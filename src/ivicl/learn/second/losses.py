@@ -17,6 +17,7 @@ from ivicl.learn.second.ends import LOWEST, QUANTITIES
 from ivicl.learn.second.grids import log_density
 from ivicl.learn.second.model import Prediction, SecondNetwork
 from ivicl.learn.second.summary import Moments
+from ivicl.methods.pretrained.streaming.constants import CODINGS
 
 OTHERS = 0.5
 """Weight of the other estimands' ends, beside that of the effect's."""
@@ -30,7 +31,7 @@ def draw_coding(z: Tensor, t: Tensor, y: Tensor, w: Tensor, ramp: float, rng: to
 
 def flips_of(coding: Tensor) -> Tensor:
     """(B,3) flips of t, y, z."""
-    return torch.tensor(prepare.CODINGS, dtype=torch.float32)[coding]
+    return torch.tensor(CODINGS, dtype=torch.float32)[coding]
 
 
 def score(

@@ -32,6 +32,7 @@ from ivicl.learn.second.summary import (
     noise,
     spikes_count,
 )
+from ivicl.methods.pretrained.streaming.constants import CODINGS
 
 
 @dataclass
@@ -146,7 +147,7 @@ class SecondNetwork(nn.Module):
         weights = prepare.coding_weights(z, t, y, w, self.config.tie_ramp)
         # One copy of the table for each coding that counts: one, except near ties.
         table, coding = (weights > 0).nonzero(as_tuple=True)
-        flips = torch.tensor(prepare.CODINGS, dtype=z.dtype, device=z.device)[coding]
+        flips = torch.tensor(CODINGS, dtype=z.dtype, device=z.device)[coding]
         flip_t, flip_y, flip_z = (flips[:, k : k + 1] for k in range(3))
         answer = self.canonical(
             standard[table], (z[table] - flip_z).abs(), (t[table] - flip_t).abs(), (y[table] - flip_y).abs(),

@@ -15,15 +15,17 @@ import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.linalg import inverse
-from ivicl.learn.network.regression import DIRECTIONS, RELATIVE_FLOOR, Arm, _per_table, _standardised, to_simplex
+from ivicl.learn.network.regression import Arm, _per_table, _standardised, to_simplex
 from ivicl.learn.second.trees import Trees
 from ivicl.methods.pretrained.streaming.constants import (
+    DIRECTIONS,
     EM_STEPS,
     HINGES,
     LINEAR,
     LOGISTIC,
     PROPENSITY,
     PROPENSITY_LEAST,
+    RELATIVE_FLOOR,
     SPARSE,
     SPARSE_ROUNDS,
 )

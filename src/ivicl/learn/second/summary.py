@@ -14,9 +14,11 @@ from torch import Tensor, nn
 
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.summary import Residual, smoothed_law
-from ivicl.learn.network.vertices import COUNT, FLOOR, Spikes
+from ivicl.learn.network.vertices import Spikes
 from ivicl.learn.second.ends import QUANTITIES, _quantities
 from ivicl.learn.theory import mean_terms
+from ivicl.methods.pretrained.streaming.constants import CORNERS as COUNT
+from ivicl.methods.pretrained.streaming.constants import FLOOR
 
 FEATURES = 8 + 8 + 2 + 16 + 2 * QUANTITIES + 8 + 2 + COUNT
 

@@ -15,6 +15,7 @@ from ivicl.learn.network import prepare
 from ivicl.learn.network.model import IVNetwork, Prediction, shares
 from ivicl.learn.prior import CountBatch, TableBatch
 from ivicl.learn.scoring import LossWeights, bin_of
+from ivicl.methods.pretrained.streaming.constants import CODINGS
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def draw_coding(z: Tensor, t: Tensor, y: Tensor, w: Tensor, network: IVNetwork, 
         weights = torch.zeros_like(weights)
         weights[:, 0] = 1
     choice = torch.multinomial(weights, 1, generator=rng).squeeze(1)
-    return torch.tensor(prepare.CODINGS, dtype=torch.float32, device=z.device)[choice]
+    return torch.tensor(CODINGS, dtype=torch.float32, device=z.device)[choice]
 
 
 def count_loss(network: IVNetwork, batch: CountBatch, weights: LossWeights, rng: torch.Generator) -> dict[str, Tensor]:

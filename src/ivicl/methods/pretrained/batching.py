@@ -37,6 +37,7 @@ def predict_tables(
         on_rows(sum(tables[i].rows for i in chosen))
     large = [i for i in range(len(tables)) if varies[i] and in_stages(model, tables[i])]
     for i in large:
+        assert model.staged is not None
         parts.append(model.staged.predict(tables[i], on_rows))
         order.append(i)
     rest = sorted({i for i in range(len(tables)) if varies[i]} - set(large))

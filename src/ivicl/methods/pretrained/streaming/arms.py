@@ -102,4 +102,5 @@ def inverse(gram: np.ndarray, ridge: float) -> np.ndarray:
 def without_self(fit: np.ndarray, leverage: np.ndarray | float, outcome: np.ndarray) -> np.ndarray:
     """Fits (n,L) at rows that were fitted, less the influence of one person of each."""
     share = np.minimum(np.broadcast_to(leverage, len(fit)), 0.95)[:, None]
-    return (fit - share * outcome) / (1 - share)
+    answer: np.ndarray = (fit - share * outcome) / (1 - share)
+    return answer

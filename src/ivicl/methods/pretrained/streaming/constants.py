@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ivicl.posterior import N_BINS as BINS
+from ivicl.posterior import N_BINS
 
 CODINGS = tuple((flip_t, flip_y, flip_z) for flip_t in (0, 1) for flip_y in (0, 1) for flip_z in (0, 1))
 """Every way to recode (t, y, z), as flips; the index of a coding is its row here."""
@@ -44,7 +44,7 @@ CORNERS = 273
 """Effects that a corner of the strata's polytope can have."""
 FLOOR = 1e-5
 """Smallest share of a spike, so that its logarithm is finite."""
-PYRAMID = tuple(BINS >> k for k in range(6))
+PYRAMID = tuple(N_BINS >> k for k in range(6))
 """Cells of the grids that the mass of spikes is put on, from fine to coarse."""
 PLAIN, EFFECT_GRID, END_GRID = 256, 192, 96
 """Points of the grids on which the effect's logits are written."""

@@ -96,7 +96,9 @@ class _Path:
         """
         total, seen = np.zeros(self.latents.shape[1]), []
 
-        def work(chunk: Chunk) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray], tuple[np.ndarray, ...]]:
+        def work(
+            chunk: Chunk,
+        ) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]:
             known, tokens = self._tokens(chunk)
             tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
             change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)

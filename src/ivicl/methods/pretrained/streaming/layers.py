@@ -29,10 +29,14 @@ class Layers:
         centred *= (1 / np.sqrt(variance + 1e-5))[..., None].astype(x.dtype)
         centred *= self.weights[f"{name}.weight"]
         centred += self.weights[f"{name}.bias"]
-        return centred
+        answer: np.ndarray = centred
+        return answer
 
     def residual(self, name: str, x: np.ndarray) -> np.ndarray:
-        return x + self.linear(f"{name}.down", gelu(self.linear(f"{name}.up", self.norm(f"{name}.norm", x))))
+        answer: np.ndarray = x + self.linear(
+            f"{name}.down", gelu(self.linear(f"{name}.up", self.norm(f"{name}.norm", x)))
+        )
+        return answer
 
     def queries(self, name: str, x: np.ndarray) -> np.ndarray:
         """(H,n,d) what reads."""
@@ -51,7 +55,8 @@ class Layers:
     def read(self, name: str, x: np.ndarray, mixed: np.ndarray) -> np.ndarray:
         """x and what it has read, (H,n,d)."""
         joined = mixed.transpose(1, 0, 2).reshape(len(x), -1).astype(x.dtype, copy=False)
-        return x + self.linear(f"{name}.out", joined, bias=False)
+        answer: np.ndarray = x + self.linear(f"{name}.out", joined, bias=False)
+        return answer
 
     def _split(self, x: np.ndarray) -> np.ndarray:
         return x.reshape(len(x), self.heads, -1).transpose(1, 0, 2)
@@ -100,7 +105,8 @@ def softmax(x: np.ndarray) -> np.ndarray:
     found = x - top[..., None]
     np.exp(found, out=found)
     found /= np.einsum("...k->...", found)[..., None]
-    return found
+    answer: np.ndarray = found
+    return answer
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
@@ -114,4 +120,5 @@ def gelu(x: np.ndarray) -> np.ndarray:
     inner += 1
     inner *= x
     inner *= np.float32(0.5)
-    return inner
+    answer: np.ndarray = inner
+    return answer

@@ -77,7 +77,8 @@ class Logistic:
         fitted = softmax(score)
         leverage = self._weighing(features)
         step = leverage / (1 - np.minimum(leverage * _curvature(fitted), 0.9))
-        return score - step[:, None] * (outcome - fitted)
+        answer: np.ndarray = score - step[:, None] * (outcome - fitted)
+        return answer
 
 
 def _curvature(fitted: np.ndarray) -> np.ndarray:

@@ -102,7 +102,8 @@ class Regression:
     def _hinges(self, x: np.ndarray) -> np.ndarray:
         found = x @ self._hinge
         found += self._hinge_level
-        return np.maximum(found, 0, out=found)
+        answer: np.ndarray = np.maximum(found, 0, out=found)
+        return answer
 
     def _propensity_fits(self, plain: Sums, bent: Sums) -> tuple[Arm, Fit, Fit]:
         """The share of Z=1, and ridge regressions of Z."""

@@ -32,7 +32,7 @@ class SeenRows:
         """In the caller's coding."""
         flip_t, flip_y, flip_z = flips
         axes = [axis for axis, flip in ((1, flip_z), (2, flip_t), (3, flip_y)) if flip]
-        return SeenRows(self.places, np.flip(self.law, axes), 1 - self.propensity if flip_z else self.propensity)
+        return SeenRows(self.places, np.flip(self.law, tuple(axes)), 1 - self.propensity if flip_z else self.propensity)
 
 
 def together(copies: Sequence[SeenRows | None], shares: np.ndarray) -> RowLaw | None:

@@ -47,7 +47,8 @@ class Chunk:
     @property
     def people(self) -> np.ndarray:
         """(n,2) with either outcome."""
-        return self.seen * self.w[:, None]
+        answer: np.ndarray = self.seen * self.w[:, None]
+        return answer
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,9 @@ class Totals:
         groups = [axis for axis in cells if axis < 2]
         return replace(
             self,
-            counts=np.flip(self.counts, cells),
-            spread=np.flip(self.spread, groups),
-            columns=np.flip(self.columns, [axis + 1 for axis in cells]),
+            counts=np.flip(self.counts, tuple(cells)),
+            spread=np.flip(self.spread, tuple(groups)),
+            columns=np.flip(self.columns, tuple(axis + 1 for axis in cells)),
         )
 
 

@@ -103,7 +103,8 @@ def _spikes(law: np.ndarray, people: np.ndarray, weights: Weights, gamma: float)
             part, of_arm = p[4 * z : 4 * z + 4], padded[:, 4 * z : 4 * z + 4]
             spread = of_arm**2 @ part - (of_arm @ part) ** 2
             variance += np.maximum(spread, 0) / (people[z] + 16 * gamma + 1)
-        return np.sqrt(variance)
+        answer: np.ndarray = np.sqrt(variance)
+        return answer
 
     unit = deviation(strata)
     u = (strata @ p[:7]) / unit

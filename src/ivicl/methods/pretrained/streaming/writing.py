@@ -9,7 +9,6 @@ import numpy as np
 from ivicl.methods.pretrained import recoding
 from ivicl.methods.pretrained.schema_2 import CELLS, LOWEST, OFFSETS, REACH, SPAN
 from ivicl.methods.pretrained.streaming.constants import (
-    BINS,
     CORNERS,
     EFFECT_PARTS,
     EFFECT_SPAN,
@@ -20,6 +19,7 @@ from ivicl.methods.pretrained.streaming.constants import (
 )
 from ivicl.methods.pretrained.streaming.layers import softmax
 from ivicl.methods.pretrained.streaming.summary import Spikes
+from ivicl.posterior import N_BINS as BINS
 
 _CENTRES = (np.arange(BINS) + 0.5) * (2 / BINS) - 1
 _PLACES = np.arange(BINS, dtype=np.float32) * np.float32(PLAIN - 1) / np.float32(BINS - 1)
@@ -67,7 +67,8 @@ def write(raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray, spikes: Spikes 
 
 def _read_grid(values: np.ndarray, position: np.ndarray) -> np.ndarray:
     """Linear interpolation of values given on a uniform grid of [0, 1]; flat outside."""
-    return np.interp(position, np.linspace(0, 1, len(values)), values)
+    answer: np.ndarray = np.interp(position, np.linspace(0, 1, len(values)), values)
+    return answer
 
 
 def _relative(anchor: float, scale: float, span: tuple[float, float]) -> np.ndarray:
@@ -85,13 +86,15 @@ def _spread_mass(spikes: Spikes, raw: np.ndarray) -> np.ndarray:
     for cells, here in reversed(list(zip(PYRAMID, mass, strict=True))):
         finer = 0.5 * _doubled(total) if len(total) else np.zeros(cells)
         total = finer + _histogram(spikes.place, here, cells)
-    return total / total.sum()
+    answer: np.ndarray = total / total.sum()
+    return answer
 
 
 def _doubled(values: np.ndarray) -> np.ndarray:
     """Cells cut in two, read by interpolation between the middles."""
     middles = np.arange(len(values)) + 0.5
-    return np.interp((np.arange(2 * len(values)) + 0.5) / 2, middles, values)
+    answer: np.ndarray = np.interp((np.arange(2 * len(values)) + 0.5) / 2, middles, values)
+    return answer
 
 
 def _histogram(place: np.ndarray, mass: np.ndarray, cells: int) -> np.ndarray:
