@@ -127,7 +127,11 @@ def test_wrong_calls_are_told_before_anything_runs(engine):
 
 @ENGINE
 def test_a_cluster_in_two_studies_is_refused_as_in_memory(engine):
-    frame = untidy(600).with_row_index("row").with_columns(school=pl.col("study") + (pl.col("row") % 8).cast(pl.String))
+    frame = (
+        untidy(600)
+        .with_columns(row=pl.int_range(pl.len()))
+        .with_columns(school=pl.col("study") + (pl.col("row") % 8).cast(pl.String))
+    )
     shared = frame.with_columns(school=pl.when(pl.col("row") < 40).then(pl.lit("all")).otherwise(pl.col("school")))
     roles = ROLES | {"cluster": "school", "ones": NAMED}
     with pytest.raises(InputError, match="cluster 'school' = 'all' has people in two studies") as memory:
@@ -145,7 +149,7 @@ def test_a_study_that_is_one_cluster_and_an_empty_partition(engine):
     """One cluster tells nothing: a row with its reason. Partitions without rows (more than studies) give none."""
     frame = (
         untidy(600)
-        .with_row_index("row")
+        .with_columns(row=pl.int_range(pl.len()))
         .with_columns(
             school=pl.when(pl.col("study") == "b")
             .then(pl.lit("b"))

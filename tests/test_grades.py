@@ -174,3 +174,31 @@ def test_a_batch_that_goes_on_counts_the_stops_of_both_runs(run, tmp_path, monke
     code, _, err = run(*arguments, "--resume")
     assert code == 3 and "2 of 3 studies were done before" in err
     assert err.count("2 of 3 studies are graded stop") == 1
+
+
+def test_json_of_further_questions_is_stamped():
+    """A program that reads it later knows what it is, and in which form."""
+    from ivicl import plan
+
+    result, _ = fitted(CLEAN)
+    compared = compare(frame(a=CLEAN), methods=["manski"], outcome="y", treatment="t", instrument="z", weights="people")
+    found = plan(n=200, takeup=0.7, rates=(0.3, 0.6))
+    kinds = {"ivicl-comparison": compared, "ivicl-plan": found, "ivicl-bounds": result}
+    for kind, answer in kinds.items():
+        read = json.loads(answer.to_json())
+        assert read["kind"] == kind and isinstance(read["schema"], int) and list(read)[:2] == ["kind", "schema"]
+    assert json.loads(result.sensitivity().to_json())["schema"] == 1
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "sensitivity", "batch", "counts", "plan", "speed"])
+def test_a_bad_ending_of_plot_is_refused_before_anything_is_read(run, command):
+    """The source does not exist, so that whoever read it first would say that."""
+    table = ["nothing.csv", "-y", "y", "-t", "t", "-z", "z"]
+    calls = {
+        "batch": [*table, "--by", "study", "-o", "out.csv"],
+        "counts": map(str, CLEAN),
+        "plan": ["--n", "200", "--takeup", "0.7", "--rates", "0.3,0.6"],
+        "speed": ["--scale"],
+    }
+    code, out, err = run(command, *calls.get(command, table), "--plot", "picture.xyz")
+    assert code == 2 and not out and "--plot must end in .svg or .png or .pdf" in err, err
