@@ -27,7 +27,10 @@ def ivicl_command(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
     [
         (["fit", "data.csv", *ROLES, "--range", "0"], "--range must be LOW,HIGH, but is '0'."),
         (["fit", "data.csv", *ROLES, "--one", "t"], "--one must be NAME=VALUE, but is 't'."),
-        (["fit", "data.csv", *ROLES, "--alpha", "2"], "alpha must lie between 0 and 1, but is 2.0."),
+        (
+            ["fit", "data.csv", *ROLES, "--alpha", "2"],
+            "alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is 2.0.",
+        ),
         (["fit", "data.csv", *ROLES, "--set", "rows=3"], "method 'ivicl' has no option 'rows'"),
         (["fit", "data.csv", *ROLES, "--set", "max_rows=0"], "max_rows"),
         (["fit", "data.csv", *ROLES, "--model", "nowhere.onnx"], "nowhere.onnx"),

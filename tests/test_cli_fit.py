@@ -98,9 +98,13 @@ def write(tmp_path, text: str | bytes) -> str:
             ["-y", "why", "-t", "t", "-z", "z"],
             "there is no column 'why' for the outcome; the nearest name is 'y'.",
         ),
-        ("z,t,y\n0,0,1\n1,1,1\n2,1,0\n", ROLES, "instrument 'z' must have two values, but has 3: 0, 1, 2."),
-        ("z,t,y\n0,0,1\n1,1,1\n1,5,0\n", ROLES, "treatment 't' must have two values, but has 3: 0, 1, 5."),
-        ("z,t,y\n1,0,1\n1,1,1\n", ROLES, "instrument 'z' is always 1, so there is nothing to compare."),
+        ("z,t,y\n0,0,1\n1,1,1\n2,1,0\n", ROLES, "instrument 'z' must have two values, but has 3: 0, 1, 2; keep"),
+        ("z,t,y\n0,0,1\n1,1,1\n1,5,0\n", ROLES, "treatment 't' must have two values, but has 3: 0, 1, 5; keep"),
+        (
+            "z,t,y\n1,0,1\n1,1,1\n",
+            ROLES,
+            "instrument 'z' is always 1, so there is nothing to compare; the table must hold both arms.",
+        ),
         ("z,t,y\n1,0,\n0,1,\n", ROLES, "no row is left: outcome 'y' is missing in all 2 rows."),
         ("z,t,y\n1,0,inf\n0,1,2\n", ROLES, "column 'y' holds 1 infinite value."),
         ("z,t,y,w\n1,0,1,-1\n0,1,0,1\n", [*ROLES, "-w", "w"], "weights 'w' must not be negative, but one is -1."),
@@ -115,7 +119,7 @@ def write(tmp_path, text: str | bytes) -> str:
         ("z,t,y\n", ROLES, "has a header but no rows."),
         ("just some prose\nof no use\n", ROLES, "is not a table: its first line has fewer than three columns"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", ROLES, "is not a table: it is neither CSV nor Parquet."),
-        (b"PAR1 and then nonsense", ROLES, "looks like Parquet but cannot be read."),
+        (b"PAR1 and then nonsense", ROLES, "looks like Parquet but cannot be read; write"),
         ("z,t,y,y\n1,0,1,1\n0,1,0,0\n", ROLES, "has more than one column named 'y'."),
         (
             "z,t,y\n1,0,1\n0,1,0\n",
@@ -124,7 +128,11 @@ def write(tmp_path, text: str | bytes) -> str:
         ),
         ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--range", "0"], "--range must be LOW,HIGH, but is '0'."),
         ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--one", "t"], "--one must be NAME=VALUE, but is 't'."),
-        ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--alpha", "2"], "alpha must lie between 0 and 1, but is 2.0."),
+        (
+            "z,t,y\n1,0,1\n0,1,0\n",
+            [*ROLES, "--alpha", "2"],
+            "alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is 2.0.",
+        ),
         (
             "z,t,y\n1,0,1\n0,1,0\n",
             [*ROLES, "-m", "manksi"],

@@ -187,7 +187,7 @@ def test_command(run, file, tmp_path):
         (["-m", "manskii"], "there is no method 'manskii'"),
         (["-m", "manski@within=covariates"], "method 'manski' has no option 'within'"),
         (["-m", "manski@within"], "an option of --method manski@within must be NAME=VALUE, but is 'within'."),
-        (["-m", "manski", "--alpha", "3"], "alpha must lie between 0 and 1, but is 3.0."),
+        (["-m", "manski", "--alpha", "3"], "alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is 3.0."),
         (["-m", "manski", "-x", "young"], "there is no column 'young'"),
         (["-m", "manski", "--plot", "methods.xyz"], "--plot must end in .svg or .png or .pdf"),
     ],

@@ -188,7 +188,7 @@ class IVBounds:
         assume = (self.assume,) if isinstance(self.assume, str) else tuple(self.assume)
         method = resolve(self.method).granted(assume)
         if not isinstance(self.alpha, (int, float)) or not 0 < self.alpha < 1:
-            raise InputError(f"alpha must lie between 0 and 1, but is {self.alpha!r}.")
+            raise InputError(f"alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is {self.alpha!r}.")
         if self.combine not in COMBINATIONS:
             raise InputError(f"combine must be one of {', '.join(COMBINATIONS)}, but is {self.combine!r}.")
         if self.covers is not None and self.covers not in COVERS:

@@ -43,7 +43,9 @@ def read_table(source: str) -> pl.DataFrame:
         try:
             return pl.read_parquet(content)
         except Exception as error:
-            raise InputError(f"{name} looks like Parquet but cannot be read.") from error
+            raise InputError(
+                f"{name} looks like Parquet but cannot be read; write it again, for it may be cut off."
+            ) from error
     other = reader_of(source, start)
     if other is not None:
         return _read_other(other, content, name)
@@ -121,7 +123,8 @@ def _read_other(reader: Reader, content: Path | io.BytesIO, name: str) -> pl.Dat
     except MissingDependencyError as error:
         raise MissingDependencyError(f"{name}: {error}") from None
     except Exception as error:
-        raise InputError(f"{name} cannot be read: {first_sentence(error)}") from error
+        why = first_sentence(error).rstrip(".")
+        raise InputError(f"{name} cannot be read ({why}); save it again where it was made, or as CSV.") from error
     if not len(frame):
         raise InputError(f"{name} has columns but no rows.")
     return frame
@@ -139,7 +142,8 @@ def _content(source: str, name: str) -> Path | io.BytesIO:
     except FileNotFoundError:
         raise InputError(f"there is no file {name}.") from None
     except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}.") from error
+        remedy = f"; name the files in it, as {name[:-1]}/*.csv'" if isinstance(error, IsADirectoryError) else ""
+        raise InputError(f"{name} cannot be read: {error.strerror}{remedy}.") from error
     return path
 
 

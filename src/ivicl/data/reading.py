@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,13 @@ def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     return {name: column_from_array(name, df[name]) for name in roles.values()}
 
 
+def _remedy(df: Any) -> str:
+    """What to do with what is not a table."""
+    if isinstance(df, (str, PathLike)):
+        return f"; read the file first (polars.read_csv({str(df)!r})), or use the command ivicl fit"
+    return "; pandas, polars, pyarrow and duckdb tables are, and dictionaries of columns"
+
+
 def _frame(df: Any, roles: Mapping[str, str]) -> Any:
     """A frame of narwhals, eager or lazy."""
     import narwhals as nw
@@ -66,9 +74,11 @@ def _frame(df: Any, roles: Mapping[str, str]) -> Any:
     try:
         frame = nw.from_native(df)
     except Exception as error:
-        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.") from error
+        raise InputError(
+            f"the data is a {type(df).__name__}, which is not a table that can be read{_remedy(df)}."
+        ) from error
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read.")
+        raise InputError(f"the data is a {type(df).__name__}, which is not a table that can be read{_remedy(df)}.")
     return frame
 
 

@@ -245,7 +245,7 @@ def plan(
         0.3
     """
     if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
-        raise InputError(f"alpha must lie between 0 and 1, but is {alpha!r}.")
+        raise InputError(f"alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is {alpha!r}.")
     if (rates is None) == (means is None):
         raise InputError("give rates=(without, with) of a yes/no outcome, or means=(without, with) of an amount.")
     binary = rates is not None

@@ -151,7 +151,7 @@ class BoundsResult(Record):
     def interval(self, alpha: float) -> tuple[float, float]:
         """The interval of credibility 1 - alpha, for what `lower` and `upper` cover; see also `posterior.interval`."""
         if not 0 < alpha < 1:
-            raise InputError(f"alpha must lie between 0 and 1, but is {alpha}.")
+            raise InputError(f"alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is {alpha}.")
         source = self.identified_set if self.covers == "set" else self.posterior
         return (source or self._needed_posterior("an interval at another level")).interval(alpha)
 

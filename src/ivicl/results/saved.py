@@ -33,7 +33,7 @@ def read(path: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise InputError(f"'{path}' is not a saved result: it is not JSON.") from error
+        raise InputError(f"'{path}' is not a saved result: it is not JSON; res.save(path) writes one.") from error
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise InputError(f"'{path}' is not a saved result of ivicl.")
     if content.get("schema") not in (1, SCHEMA):
