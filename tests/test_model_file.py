@@ -13,7 +13,6 @@ import pytest
 from ivicl.errors import ModelFileError
 from ivicl.methods.pretrained import runtime
 from ivicl.methods.pretrained.runtime import Model, file_digest
-from ivicl.methods.pretrained.stacks import Stack
 
 REFERENCE = Path(__file__).with_name("reference_predictions.json")
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
@@ -83,19 +82,6 @@ def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "old.onnx").write_bytes(Model.shipped()._content)
     with pytest.raises(ModelFileError, match="schema"):
         Model.load(tmp_path / "old.onnx")
-
-
-def test_weights_and_graph_are_the_same_model(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from ivicl.learn.checkpoint import load_weights
-
-    network, record = load_weights(Path(__file__).parents[1] / "weights" / "ivicl.safetensors")
-    assert record["training"] == Model.shipped().metadata["training"]
-    table = rows_table()
-    with torch.no_grad():
-        fed = Model.shipped().graph.feed(Stack(*table))
-        effect = network(*(torch.tensor(values) for values in fed.values()))[0].exp().numpy()
-    assert np.abs(effect - Model.shipped().predict(*table).effect).sum() / 2 < 1e-4
 
 
 def test_same_input_same_answer() -> None:

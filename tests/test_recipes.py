@@ -19,14 +19,16 @@ from typer.testing import CliRunner  # noqa: E402
 
 from ivicl.cli import app  # noqa: E402
 from ivicl.errors import InputError  # noqa: E402
+from ivicl.learn.architectures import config_from_dict  # noqa: E402
 from ivicl.learn.checkpoint import load_weights  # noqa: E402
 from ivicl.learn.files import load_tensors  # noqa: E402
 from ivicl.learn.recipes.recipe import load_recipe  # noqa: E402
 from ivicl.learn.recipes.stages import run_recipe  # noqa: E402
+from ivicl.learn.second.model import SecondNetwork  # noqa: E402
 from ivicl.learn.training import loop  # noqa: E402
 from ivicl.methods.pretrained.runtime import Model  # noqa: E402
 
-WEIGHTS = Path(__file__).parents[1] / "weights" / "ivicl.safetensors"
+SECOND = Path(__file__).parents[1] / "weights" / "second.safetensors"
 ONLY_ROWS = {"mixed_count_batch", "compressed_batch", "row_batches", "row_tokens", "summary_lr", "rows_lr", "long_from"}
 """Settings that a stage of count tables alone never reads."""
 
@@ -154,15 +156,15 @@ def test_a_folder_belongs_to_its_recipe(made: Path, tmp_path: Path) -> None:
 
 
 def test_the_shipped_recipe_is_that_of_the_shipped_weights() -> None:
-    """Every setting of every stage, as far as the stage reads it, against what the weights say of their making."""
-    network, record = load_weights(WEIGHTS)
+    """Every setting of every stage, as far as the stage reads it, against what the model file says of its making."""
+    record = Model.shipped().metadata
     runs = [*record["training"]["before"], record["training"]]
     stages = load_recipe("shipped").stages
     assert [stage.start for stage in stages] == [None, *(stage.folder for stage in stages[:-1])]
     assert len(runs) == len(stages) == 5
     for stage, run in zip(stages, runs, strict=True):
         config = stage.config.to_dict()
-        assert stage.config.network == network.config
+        assert stage.config.network == config_from_dict(record["network"])
         # What a later prior can do besides, this network does not read.
         assert {name: config["prior"][name] for name in record["prior"]} == record["prior"]
         counts_alone = run["count_steps"] == run["steps"]
@@ -175,6 +177,19 @@ def test_the_shipped_recipe_is_that_of_the_shipped_weights() -> None:
         # Peaks: older runs say `lr` alone, from before the rows had a rate of their own.
         assert counts_alone or config["rows_lr"] == run.get("rows_lr", 1.0)
         assert config["small_share"] == run.get("small_share", 0.0)
+
+
+def test_the_second_recipe_is_that_of_the_weights_that_it_made() -> None:
+    network, record = load_weights(SECOND)
+    assert isinstance(network, SecondNetwork)
+    runs, stages = [*record["training"]["before"], record["training"]], load_recipe("second").stages
+    assert record["prior"] == stages[-1].config.to_dict()["prior"]
+    for stage, run in zip(stages, runs, strict=True):
+        config = stage.config.to_dict()
+        assert {name: run[name] for name in config if name in run and name != "save_seconds"} == {
+            name: config[name] for name in config if name in run and name != "save_seconds"
+        }
+        assert run["step"] == stage.config.steps
 
 
 GOOD = """

@@ -50,7 +50,7 @@ class Processes:
         # One call for all: a call for each costs more than what it sends.
         flat = torch.cat([gradient.flatten() for gradient in own])
         dist.all_reduce(flat)
-        for parameter, gradient in zip(learnt, flat.split([p.numel() for p in learnt]), strict=True):
+        for parameter, gradient in zip(learnt, torch.split(flat, [p.numel() for p in learnt]), strict=True):
             parameter.grad = gradient.view_as(parameter)
 
     def sum_values(self, values: list[float]) -> list[float]:
