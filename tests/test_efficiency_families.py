@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ivicl.benchmarks.efficiency.adversarial import ADVERSARIAL
+from ivicl.benchmarks.efficiency.adversarial import ADVERSARIAL, WITNESSES
 from ivicl.benchmarks.efficiency.best import efficient_scores, efficient_se
 from ivicl.benchmarks.efficiency.families import FAMILIES, Family
 from ivicl.benchmarks.efficiency.laws import TAKES, Dataset, Law
@@ -14,7 +14,7 @@ from ivicl.identification.balke_pearl import LOWER_TABLE, UPPER_TABLE, terms
 from ivicl.identification.inequalities import excess
 from linear_program import level_program, strata_program
 
-EVERY = (*FAMILIES, *ADVERSARIAL)
+EVERY = (*FAMILIES, *ADVERSARIAL, *WITNESSES)
 BOTH = [(family, amounts) for family in EVERY for amounts in (False, True)]
 NAMES = [f"{family.name}-{'amounts' if amounts else 'binary'}" for family, amounts in BOTH]
 
@@ -94,7 +94,7 @@ def test_laws_are_possible_and_their_ends_are_the_linear_programs(family, amount
 
 def test_families_are_what_they_say():
     laws = {family.name: drawn(family, True).law for family in FAMILIES}
-    assert len(laws) >= 6 and len(ADVERSARIAL) == 3
+    assert len(laws) >= 6 and len(ADVERSARIAL) == len(WITNESSES) == 3
     assert [name for name, law in laws.items() if not law.no_defiers] == ["jumps"]
     assert not laws["one-sided"].seen.shares[:, 0, 1].any()
     assert laws["one-sided"].truth["ATT"] == pytest.approx(2 * laws["one-sided"].truth["LATE"][:1])

@@ -223,6 +223,16 @@ def test_quantities_under_recoding_are_those_of_the_recoded_law():
     assert len(prepare.CODINGS) == len(recode.SOURCE) and len(LOWEST) == QUANTITIES
 
 
+def test_leaves_add_up_alike_by_sums_and_by_matmuls():
+    """The graph has the second form, because every runtime knows it; training the first, because it is faster."""
+    trees = Trees(5, 3)
+    leaf = torch.randint(0, 8, (2, 5, 40), generator=torch.Generator().manual_seed(0)).float()
+    shown = torch.rand(2, 1, 40, 8, generator=torch.Generator().manual_seed(1))
+    found, expected = trees._added(leaf, shown), trees._added_by_matmuls(leaf, shown)
+    assert found.shape == (2, 5, 40, 8)
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
 def test_trees_find_a_region_and_never_see_the_person_they_predict():
     generator = torch.Generator().manual_seed(7)
     x = torch.randn(1, 3000, 8, generator=generator)

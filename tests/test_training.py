@@ -24,7 +24,7 @@ from ivicl.cli import app  # noqa: E402
 from ivicl.errors import InputError  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
-from ivicl.learn.prior import generator_for, sample_counts, sample_rows  # noqa: E402
+from ivicl.learn.prior import Form, generator_for, sample_counts, sample_rows  # noqa: E402
 from ivicl.learn.scoring import LossWeights  # noqa: E402
 from ivicl.learn.training import devices, plan  # noqa: E402
 from ivicl.learn.training.config import TrainConfig  # noqa: E402
@@ -295,6 +295,30 @@ def test_a_step_is_made_of_what_the_config_says() -> None:
     other = plan.make(config, 5, 2, "rows", 0.5).batch
     assert torch.equal(first.effect, again.effect)
     assert first.effect.shape != other.effect.shape or not torch.equal(first.effect, other.effect)
+
+
+def test_processes_share_a_step_out_by_cost_and_leave_nothing() -> None:
+    kinds = ["counts", "counts", "compressed", "rows", "rows", "rows"]
+    for world in (1, 2, 3, 8):
+        taken = [plan.own_batches(kinds, rank, world) for rank in range(world)]
+        assert sorted(k for own in taken for k in own) == list(range(len(kinds))), "each of them once"
+    loads = [sum(plan.COSTS[kinds[k]] for k in plan.own_batches(kinds, rank, 2)) for rank in (0, 1)]
+    assert loads == [8, 8]
+
+
+def test_yes_and_no_is_in_every_step_of_the_second_network() -> None:
+    """The first of several micro-batches of counts holds it, in both stages; without that, chance decides."""
+    values = {"count_steps": 20, "steps": 40, "count_batch": 64, "mixed_count_batch": 32, "count_batches": 4}
+    config = TrainConfig.preset("second").with_values(values)
+    for step, tables in ((3, 16), (25, 8)):
+        pieces = plan.micro_batches(config, step)
+        assert [kind for kind, _ in pieces[:4]] == ["counts"] * 4
+        assert sum(share for kind, share in pieces if kind == "counts") == pytest.approx(1)
+        made = [plan.make(config, step, index, kind, share) for index, (kind, share) in enumerate(pieces[:4])]
+        assert [micro.tables for micro in made] == [tables] * 4
+        assert made[0].batch.form == Form()
+    forms = {plan.make(config, step, 1, "counts", 0.25).batch.form for step in range(12)}
+    assert len(forms) > 1, "the others are drawn"
 
 
 def test_row_tables_leave_the_summary_path_alone() -> None:
