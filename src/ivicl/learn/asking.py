@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ivicl.learn.architectures import Network
 from ivicl.learn.export import signature
+from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.prior import TableBatch
 
 
 @torch.no_grad()
-def ask(network: Network, feed: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
+def ask(network: IVNetwork, feed: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
     """These outputs of a network's graph for these inputs, all by their names in the exported file."""
-    told = signature(network)
+    told = signature()
     found = network(*(torch.from_numpy(feed[name]) for name in told.arguments))
     named = dict(zip(told.outputs, found, strict=False))
     return [named[name].numpy() for name in outputs]

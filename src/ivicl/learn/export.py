@@ -1,7 +1,7 @@
 """From a trained network to one ONNX file with everything that is known about it in its metadata.
 
 Large weights are stored in half precision and cast when the graph is loaded: half the size, and the network that is
-shipped is rounded first, so that the file and the weights beside it are the same model.
+shipped is rounded first. Training goes on from the same file (`checkpoint.load_weights`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ivicl.learn.architectures import Network, build
 from ivicl.learn.files import whole
-from ivicl.learn.second.ends import QUANTITIES
-from ivicl.learn.second.model import SecondNetwork
-from ivicl.methods.pretrained import schema_1, schema_2
+from ivicl.learn.network.ends import QUANTITIES
+from ivicl.learn.network.model import IVNetwork
+from ivicl.methods.pretrained import schema_2
 from ivicl.methods.pretrained.streaming.weights import PLACES
 
 HALF_FROM = 1024
@@ -27,25 +26,23 @@ HALF_FROM = 1024
 
 
 @torch.no_grad()
-def rounded(network: Network) -> Network:
+def rounded(network: IVNetwork) -> IVNetwork:
     """A copy whose large weights are exactly representable in half precision."""
-    copy = build(network.config)
+    copy = IVNetwork(network.config)
     state = {k: v.half().float() if v.numel() >= HALF_FROM else v.clone() for k, v in network.state_dict().items()}
     copy.load_state_dict(state)
     return copy.eval()
 
 
-def export(network: Network, path: Path, record: dict[str, Any]) -> str:
+def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
     """Write the graph to `path` and return its sha256. `record` is what goes into the metadata beside the config."""
     import onnx
 
     model = _graph(rounded(network))
     _share_constants(model)
     _store_half(model)
-    about: dict[str, Any] = {}
-    if isinstance(network, SecondNetwork):
-        about = schema_2.ABOUT | {PLACES: _places(model, network)}
-    record = {"schema": signature(network).schema, **about, "network": network.config.to_dict(), **record}
+    about: dict[str, Any] = schema_2.ABOUT | {PLACES: _places(model, network)}
+    record = {"schema": schema_2.SCHEMA, **about, "network": network.config.to_dict(), **record}
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
@@ -60,38 +57,32 @@ def export(network: Network, path: Path, record: dict[str, Any]) -> str:
 class Signature(NamedTuple):
     """What a graph takes and gives, and a table to trace it with."""
 
-    schema: int
     arguments: dict[str, Tensor]
     per_row: tuple[str, ...]
     """Inputs with one entry a row; the others have one a table."""
     outputs: tuple[str, ...]
-    outputs_per_row: tuple[str, ...] = ()
+    outputs_per_row: tuple[str, ...]
 
 
-def signature(network: Network) -> Signature:
-    """The inputs and outputs of a network's graph."""
+def signature() -> Signature:
+    """The inputs and outputs of the network's graph."""
     rows = torch.tensor([0.0, 1.0] * 8)
     table = torch.stack([rows, rows.roll(3)])
     x = torch.randn(2, 16, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     t, y = (table + (x[:, :, 0] > 1)).clamp(max=1).float(), (x[:, :, 1] > 0.7).float()
-    first = {"x": x, "z": table, "t": t, "y": y, "w": table * 0 + 1}
-    if not isinstance(network, SecondNetwork):
-        return Signature(schema_1.SCHEMA, first, ("z", "t", "y", "w"), ("effect", "lower", "upper"))
-    second = {"x": x, "z": table, "t": t, "y": y, "v": table * 0, "w": table * 0 + 1}
-    second |= {"no_defiers": torch.zeros(2, 1), "design": torch.ones(2, QUANTITIES)}
+    arguments = {"x": x, "z": table, "t": t, "y": y, "v": table * 0, "w": table * 0 + 1}
+    arguments |= {"no_defiers": torch.zeros(2, 1), "design": torch.ones(2, QUANTITIES)}
     per_row = ("law", "refined", "propensity")
-    return Signature(
-        schema_2.SCHEMA, second, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass", *per_row), per_row
-    )
+    return Signature(arguments, ("z", "t", "y", "v", "w"), ("effect", "anchor", "unit", "mass", *per_row), per_row)
 
 
-def _graph(network: Network) -> Any:
+def _graph(network: IVNetwork) -> Any:
     """Trace the network with free numbers of tables, rows and covariates."""
     import io
 
     import onnx
 
-    told = signature(network)
+    told = signature()
     axes = {name: {0: "B"} for name in (*told.arguments, *told.outputs)}
     axes |= {name: {0: "B", 1: "N"} for name in (*told.per_row, *told.outputs_per_row)} | {
         "x": {0: "B", 1: "N", 2: "D"}
@@ -132,7 +123,7 @@ def _share_constants(model: Any) -> None:
             node.input[place] = renamed.get(name, name)
 
 
-def _places(model: Any, network: Network) -> dict[str, list[Any]]:
+def _places(model: Any, network: IVNetwork) -> dict[str, list[Any]]:
     """Which initializer holds each parameter or constant of a network, whether transposed, and the parameter's shape.
 
     Tracing folds transposes and casts into the weights, gives them new names and shares those that are equal. So they

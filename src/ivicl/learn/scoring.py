@@ -1,4 +1,4 @@
-"""What the losses of every network share."""
+"""What the losses share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from ivicl.posterior import N_BINS
 
 @dataclass(frozen=True)
 class LossWeights:
-    """Weights of the teachers; the effect's own loss has weight 1."""
+    """Weights of the teachers."""
 
-    ends: float = 0.3
+    effect: float = 1.0
+    """The posterior of the effect itself."""
+    ends: float = 1.0
     """Posteriors of the identified set's two ends: they teach the shared body, the effect never reads them."""
     law: float = 5.0
     """Per-row law p(t,y|z,x): teaches the rows to regress."""

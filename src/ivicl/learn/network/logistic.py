@@ -15,7 +15,7 @@ from ivicl.learn.network.linalg import inverse
 from ivicl.methods.pretrained.streaming.constants import LOGISTIC_STEPS
 
 if TYPE_CHECKING:
-    from ivicl.learn.network.regression import Arm
+    from ivicl.learn.network.arms import Arm
 
 
 def logistic_fit(

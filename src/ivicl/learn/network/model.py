@@ -1,269 +1,185 @@
-"""The network: raw data in, three log posteriors out, in the caller's own coding. Reads from top to bottom.
+"""The network: merged rows in, posteriors of the effect and of eleven quantities out, in the caller's coding.
 
-B tables, N rows, D covariates, P kept covariates, E width, M latents, S summary width, K bins.
+B tables, N rows, D covariates, P kept covariates, S summary width, Q quantities (`ends`), M cells (`grids`), K bins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from ivicl.learn.network import prepare
+from ivicl.learn.network import prepare, recode
 from ivicl.learn.network.config import NetworkConfig
+from ivicl.learn.network.ends import LOWEST, Rows
+from ivicl.learn.network.grids import Grid, log_masses, mixed
 from ivicl.learn.network.groups import ParameterGroup, parameter_group
-from ivicl.learn.network.head import Anchors, make_head, write_bins
+from ivicl.learn.network.head import Heads, write_effect
 from ivicl.learn.network.precision import wide
-from ivicl.learn.network.regression import RegressionLayer
-from ivicl.learn.network.rows import FullBlock, InducedBlock, log_weights
-from ivicl.learn.network.summary import Summary, ends_of, sampling_scale, smoothed_law
+from ivicl.learn.network.residual import smoothed_law
+from ivicl.learn.network.row_laws import CanonicalRows, row_laws
+from ivicl.learn.network.rows import CovariatePath
+from ivicl.learn.network.summary import (
+    CountEstimates,
+    Moments,
+    Summary,
+    count_estimates,
+    features,
+    moments_of,
+    noise,
+    spikes_count,
+)
 from ivicl.learn.network.vertices import CornerTable, Spikes
 from ivicl.methods.pretrained.streaming.constants import CODINGS
 
 
 @dataclass
 class Prediction:
-    """Log posteriors (B,K) of the effect and of the identified set's ends, and what the rows believe."""
+    """Of B tables, in the coding they were given in."""
 
     effect: Tensor
-    lower: Tensor
-    upper: Tensor
+    """(B,K) log probabilities of the effect's bins."""
+    grid: Grid
+    """(B,Q) where the quantities' cells lie."""
+    masses: Tensor
+    """(B,Q,M) log masses of these cells."""
     law: Tensor | None = None
-    """(B',N,2,4) log p(t,y|z,x) at each row."""
+    """(B',N,2,4) log soft law at each row."""
+    chance: Tensor | None = None
+    """(B',N) P(Z=1 | x)."""
     law_tables: Tensor | None = None
     """(B',) the tables that `law` is for: those with a covariate that varies."""
-
-
-Logits = tuple[Tensor, Tensor, Tensor]
-
-
-class CovariatePath(nn.Module):
-    """What the covariates add: rows -> a pooled representation (B,C), and the law at each row."""
-
-    def __init__(self, config: NetworkConfig) -> None:
-        super().__init__()
-        width = config.width
-        self.config = config
-        self.bf16 = False
-        """Set by the trainer: the rows' blocks, and nothing else, compute in bf16."""
-        self.regression = None
-        inputs = config.max_features + 8
-        if config.regression != "none":
-            learned = config.regression == "learned"
-            self.regression = RegressionLayer(
-                config.max_features, config.regression_features, config.penalties, learned, config.pseudo_count
-            )
-            inputs += self.regression.outputs
-        self.embed = nn.Linear(inputs, width)
-        block = InducedBlock if config.attention == "induced" else FullBlock
-        self.blocks = nn.ModuleList(block(width, config.heads, config.row_hidden) for _ in range(config.depth))
-        pooled = width
-        if config.attention == "induced":
-            self.latents = nn.Parameter(torch.randn(config.latents, width))
-            pooled += width
-        if config.summary_width:
-            self.condition = nn.Linear(config.summary_width, width)
-            pooled += config.summary_width + 3
-        self.row_norm = nn.LayerNorm(width)
-        self.law = nn.Linear(width, 8)
-        nn.init.zeros_(self.law.weight)
-        nn.init.zeros_(self.law.bias)
-        if config.summary_width:
-            self.pool = nn.Sequential(
-                nn.Linear(pooled, config.covariate_width), nn.GELU(approximate="tanh"),
-                nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
-            )  # fmt: skip
-
-    def forward(
-        self, x: Tensor, cell: Tensor, w: Tensor, counts: Tensor, summary: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """x (B,N,P) prepared, cell (B,N,8), w (B,N), counts (B,8), summary (B,S).
-
-        Returns the pooled representation, the law (B,N,2,4) of each row in logs, and the law it started from.
-        Outside training the laws are in double where there is a regression layer, as the anchors made of them must be.
-        """
-        parts = [x, cell]
-        prior = smoothed_law(counts, self.config.pseudo_count).flatten(2).log()
-        prior = prior.unsqueeze(1).expand(-1, x.shape[1], -1, -1)
-        if self.regression is not None:
-            arm = torch.unflatten(cell, 2, (2, 4)).sum(-1) * w.unsqueeze(-1)
-            outcome = cell[:, :, :4] + cell[:, :, 4:]
-            fitted, law = self.regression(x, outcome, arm)
-            parts.append(fitted)
-            prior = law.log()
-        with torch.autocast(x.device.type, torch.bfloat16, enabled=self.bf16):
-            rows, latents = self._attend(torch.cat(parts, 2), w, summary)
-        rows = self.row_norm(rows.float())
-        law = (prior + torch.unflatten(self.law(rows), 2, (2, 4)).to(prior.dtype)).log_softmax(-1)
-        mean = (shares(w) @ rows).flatten(1)
-        if summary is None:
-            return mean, law, prior
-        lower, upper = (end.float() for end in row_ends(law.detach(), w))
-        extra = [latents.float().mean(1)] if self.config.attention == "induced" else []
-        return self.pool(torch.cat([mean, *extra, summary, lower, upper, upper - lower], 1)), law, prior
-
-    def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Rows and latents after all blocks."""
-        rows = self.embed(inputs)
-        latents = rows.new_zeros(())
-        if self.config.attention == "induced":
-            latents = self.latents.expand(rows.shape[0], -1, -1)
-            if summary is not None:
-                latents = latents + self.condition(summary).unsqueeze(1)
-        scores = log_weights(w)
-        for block in self.blocks:
-            rows, latents = block(rows, latents, scores)
-        return rows, latents
-
-
-def shares(w: Tensor) -> Tensor:
-    """(B,1,N) weights that sum to one."""
-    return (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
-
-
-def row_ends(law: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean over rows of the conditional ends: (B,1) each, from law (B,N,2,4) in logs and weights (B,N)."""
-    share = shares(w.to(law.dtype))
-    lower, upper = ends_of(torch.unflatten(law.exp(), -1, (2, 2)))
-    return (share @ lower.unsqueeze(-1)).flatten(1), (share @ upper.unsqueeze(-1)).flatten(1)
+    rows: CanonicalRows | None = None
+    """The same for those who ask what is known of each row."""
 
 
 class IVNetwork(nn.Module):
-    """`forward` is the exported graph; `canonical` is its inside, which training calls on one coding a table."""
+    """`forward` is the exported graph; `canonical` and `from_moments` are its inside, which training calls."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
+        self.corners = CornerTable(config.gamma)
+        self.summary = Summary(config.summary_width, config.summary_depth)
+        self.summary_heads = Heads(config.summary_width, zero=False)
         self.covariates = CovariatePath(config)
-        self.summary: Summary | None = None
-        if config.summary_width:
-            self.corners = CornerTable(config.gamma)
-            self.summary = Summary(config.summary_width, config.summary_depth, config.pseudo_count)
-            self.summary_head = make_head(config.summary_width, config.anchored_head, zero=False)
-            self.covariate_head = make_head(config.covariate_width, config.anchored_head, zero=True)
-            self.anchor = nn.Linear(config.covariate_width, 2)
-            nn.init.zeros_(self.anchor.weight)
-            nn.init.zeros_(self.anchor.bias)
-        else:
-            self.linear_head = make_head(config.width, anchored=False, zero=False)
+        self.covariate_heads = Heads(config.covariate_width, zero=True)
 
     def parameter_groups(self) -> dict[str, ParameterGroup]:
-        """Every trained parameter, in exactly one group: a new head is a new entry."""
-        if self.summary is None:
-            return {"rows": parameter_group(self, "tables", self.covariates, self.linear_head)}
+        """Every trained parameter, in exactly one group."""
         return {
-            "summary": parameter_group(self, "counts", self.summary, self.summary_head),
-            "rows": parameter_group(self, "tables", self.covariates, self.covariate_head, self.anchor),
+            "summary": parameter_group(self, "counts", self.summary, self.summary_heads),
+            "rows": parameter_group(self, "tables", self.covariates, self.covariate_heads),
         }
 
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def counts_of(self, cell: Tensor, w: Tensor) -> Tensor:
-        """(B,8) people in each cell, scaled down to the training range where there are more."""
-        counts = (wide(cell) * wide(w).unsqueeze(-1)).sum(1)
-        total = counts.sum(1, keepdim=True).clamp(min=1e-30)
-        return (counts * (self.config.max_count / total).clamp(max=1)).float()
+    def lowest(self, like: Tensor) -> Tensor:
+        return like.new_tensor(LOWEST)
 
-    def from_counts(self, counts: Tensor) -> Prediction:
-        """The summary path alone: the whole answer for a table without covariates. counts (B,8), canonical coding."""
-        assert self.summary is not None
-        spikes = self.spikes_of(counts)
-        raw = self.summary_head(self.summary(counts, spikes))
-        return _normalised(*self._written(raw, self._count_anchors(counts), spikes))
+    def from_moments(self, moments: Moments) -> Prediction:
+        """The summary path alone: the whole answer for a table without covariates."""
+        hidden, estimates, spikes = self._summarised(moments)
+        grid = Grid(estimates.value, _possible(estimates.se))
+        return self._written(self.summary_heads(hidden), grid, grid, moments, spikes)
 
-    def spikes_of(self, counts: Tensor) -> Spikes | None:
-        """Where a table without covariates would have its spikes."""
-        if not self.config.spikes:
-            return None
-        law = smoothed_law(counts, self.config.pseudo_count)
-        spikes: Spikes = self.corners(law, counts.view(-1, 2, 4).sum(-1))
-        return spikes
+    def _summarised(self, moments: Moments) -> tuple[Tensor, CountEstimates, Spikes]:
+        counts = moments.counts.float()
+        spikes = self.corners(smoothed_law(counts, self.config.pseudo_count), counts.view(-1, 2, 4).sum(-1))
+        estimates = count_estimates(moments, self.config.pseudo_count)
+        hidden = self.summary(features(moments, estimates, spikes, self.config.pseudo_count))
+        return hidden, estimates, spikes
 
-    def _count_anchors(self, counts: Tensor) -> Anchors:
-        counts = wide(counts)
-        lower, upper = ends_of(smoothed_law(counts, self.config.pseudo_count))
-        return Anchors(lower.unsqueeze(1), upper.unsqueeze(1), sampling_scale(counts))
+    def _written(
+        self, raw: tuple[Tensor, Tensor], grid: Grid, about_effect: Grid, moments: Moments, spikes: Spikes
+    ) -> Prediction:
+        """`about_effect`: the grid as the effect reads it."""
+        spiked = spikes_count(moments)
+        # In training a batch is of one form.
+        shown = None if self.training and not spiked.any() else spikes
+        effect = write_effect(raw[0], about_effect, shown, spiked)
+        return Prediction(effect, grid, log_masses(raw[1], grid, self.lowest(grid.anchor)))
 
-    def _written(self, raw: Sequence[Tensor], anchors: Anchors, spikes: Spikes | None) -> Logits:
-        effect, lower, upper = raw
-        if not self.config.anchored_head:
-            return effect, lower, upper
-        return write_bins(effect, lower, upper, anchors, spikes)
-
-    def canonical(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> Prediction:
-        """x (B,N,D) standardised; z, t, y in the coding to answer in."""
-        cell = prepare.cells(z, t, y)
-        counts = self.counts_of(cell, w)
-        kept = prepare.order_covariates(x, cell, w, self.config.max_features)
-        if self.summary is None:
-            pooled, law, _ = self.covariates(kept, cell, w.float(), counts, None)
-            effect, lower, upper = self.linear_head(pooled)
-            return _normalised(effect, lower, upper, law, torch.arange(x.shape[0], device=x.device))
+    def canonical(
+        self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor
+    ) -> Prediction:
+        """x (B,N,D) standardised; z, t, y in the coding to answer in; no_defiers (B,1), design (B,Q)."""
+        cell = soft_cells(z, t, y)
+        counts, spread, binary = moments_of(cell, y, v, w, self.config.max_count)
+        # Clusters or weights make the people worth fewer: the summary path reads the smaller number of the effect's.
+        smaller = design[:, :2].amin(1, keepdim=True)
+        worth = smaller.clamp(max=1)
+        moments = Moments(counts * wide(worth), spread, binary, wide(no_defiers))
+        kept, score = prepare.order_covariates_scored(x, cell, w, self.config.max_features)
         # The summary path learns from count tables alone: gradients of a step's few row tables would only be noise.
-        spikes = self.spikes_of(counts)
-        hidden = self.summary(counts, spikes).detach()
-        base = [raw.detach() for raw in self.summary_head(hidden)]
-        # With no covariate that varies, the summary path alone answers.
+        with torch.no_grad():
+            hidden, estimates, spikes = self._summarised(moments)
+            base = self.summary_heads(hidden)
+        # `_widened` allows for the design once and for all: the standard error is that of the people there are.
+        estimates = estimates._replace(se=estimates.se * wide(worth).sqrt())
         varies = kept.abs().amax((1, 2)) > 0
         place = torch.arange(varies.shape[0], device=x.device)
         # Some runtimes fail on an empty batch: where no table has covariates, the first goes along and is not used.
         chosen = (varies | ((place == 0) & ~varies.any())).nonzero(as_tuple=True)[0]
-        rows = (kept[chosen], cell[chosen], w[chosen].float(), counts[chosen], hidden[chosen])
-        pooled, law, first_law = self.covariates(*rows)
-        extra = self.covariate_head(pooled)
+        rows = Rows(cell[chosen], v[chosen], w[chosen])
+        plain = CountEstimates(estimates.value[chosen], estimates.se[chosen])
+        found = self.covariates(kept[chosen], score[chosen], rows, hidden[chosen], plain, noise(counts)[chosen])
+        extra = self.covariate_heads(found.pooled)
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
-        moved = self._moved_anchors(pooled, law, first_law, w[chosen], counts[chosen])
-        plain = self._count_anchors(counts)
-        anchors = Anchors(*(wide(back) @ m + (1 - gate) * p for m, p in zip(moved, plain, strict=True)))
-        raw = [b + back @ e for b, e in zip(base, extra, strict=True)]
-        return _normalised(*self._written(raw, anchors, spikes), law, chosen)
+        anchor, unit = (
+            wide(back) @ moved + (1 - wide(gate)) * own
+            for moved, own in ((found.grid.anchor, estimates.value), (found.grid.unit, estimates.se))
+        )
+        raw = (base[0] + back @ extra[0], base[1] + torch.einsum("bc,cqm->bqm", back, extra[1]))
+        grid, about_effect = (Grid(anchor, _widened(unit, factor)) for factor in (design, smaller))
+        answer = self._written(raw, grid, about_effect, moments, spikes)
+        answer.law, answer.chance, answer.law_tables = found.law, found.chance, chosen
+        answer.rows = CanonicalRows(found.layer, found.law, found.chance, back, counts)
+        return answer
 
-    def _moved_anchors(self, pooled: Tensor, law: Tensor, first_law: Tensor, w: Tensor, counts: Tensor) -> Anchors:
-        """Where the grids lie when there are covariates: at the ends of the regression layer's law, which is right for
-        many people, moved towards those of the rows' own law, and with a wider unit, by as much as has been learnt.
+    def forward(
+        self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor
+    ) -> tuple[Tensor, ...]:
+        """x (B,N,D) float64; z, t, y, v, w (B,N) float32, y and v of the row's people; no_defiers (B,1); design (B,Q).
 
-        Nothing flows back from here into the rows: where a sharp peak lies has gradients that would drown all else.
+        Log probabilities (B,K) of the effect; anchors and units (B,Q) float64 and log masses (B,Q,M); and, for those
+        who ask, the parts of `RowLaws`.
         """
-        weights = wide(self.anchor(pooled.detach()))
-        trust = (weights[:, :1] - 2).sigmoid()
-        first, own = row_ends(first_law.detach(), w), row_ends(law.detach(), w)
-        lower, upper = (f + trust * (o - f) for f, o in zip(first, own, strict=True))
-        return Anchors(lower, upper, sampling_scale(wide(counts)) * (2 * weights[:, 1:].tanh()).exp())
-
-    def forward(self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """x (B,N,D) float64; z, t, y, w (B,N) float32. Log posteriors (B,K) of effect, lower, upper."""
         standard = prepare.standardise(x, w)
         weights = prepare.coding_weights(z, t, y, w, self.config.tie_ramp)
-        if not self.config.canonical_coding:
-            weights = torch.zeros_like(weights)
-            weights[:, 0] = 1
         # One copy of the table for each coding that counts: one, except near ties.
         table, coding = (weights > 0).nonzero(as_tuple=True)
         flips = torch.tensor(CODINGS, dtype=z.dtype, device=z.device)[coding]
         flip_t, flip_y, flip_z = (flips[:, k : k + 1] for k in range(3))
         answer = self.canonical(
-            standard[table], _flip(z[table], flip_z), _flip(t[table], flip_t), _flip(y[table], flip_y), w[table]
-        )
-        # A flip of t or of y mirrors the effect and swaps the ends; both together change nothing.
+            standard[table], (z[table] - flip_z).abs(), (t[table] - flip_t).abs(), (y[table] - flip_y).abs(),
+            v[table], w[table], no_defiers[table], recode.pick(design[table], coding),
+        )  # fmt: skip
+        owner = (table.unsqueeze(0) == torch.arange(x.shape[0], device=x.device).unsqueeze(1)).float()
+        share = owner * weights[table, coding].unsqueeze(0)
         mirrored = (flip_t - flip_y).abs()
         effect = torch.lerp(answer.effect.exp(), answer.effect.exp().flip(1), mirrored)
-        lower = torch.lerp(answer.lower.exp(), answer.upper.exp().flip(1), mirrored)
-        upper = torch.lerp(answer.upper.exp(), answer.lower.exp().flip(1), mirrored)
-        owner = (table.unsqueeze(0) == torch.arange(x.shape[0], device=x.device).unsqueeze(1)).float()
-        mix = owner * weights[table, coding].unsqueeze(0)
-        return tuple((mix @ p).clamp(min=1e-30).log() for p in (effect, lower, upper))  # type: ignore[return-value]
+        grid = Grid(recode.values(answer.grid.anchor, coding), recode.pick(answer.grid.unit, coding))
+        masses, reference = mixed(recode.masses(answer.masses, coding), grid, wide(share))
+        assert answer.rows is not None
+        each = row_laws(answer.rows, flips, share, self.config.pseudo_count)
+        return (share @ effect).clamp(min=1e-30).log(), reference.anchor, reference.unit, masses, *each
 
 
-def _flip(values: Tensor, flip: Tensor) -> Tensor:
-    return (values - flip).abs()
+def soft_cells(z: Tensor, t: Tensor, y: Tensor) -> Tensor:
+    """(B,N,8) the row's weight in the cells [z][t][y]: 1-y and y at its own z and t."""
+    own = (2 * z + t).unsqueeze(-1) == torch.arange(4, device=z.device, dtype=z.dtype)
+    return (own.to(y.dtype).unsqueeze(-1) * torch.stack([1 - y, y], -1).unsqueeze(2)).flatten(2)
 
 
-def _normalised(
-    effect: Tensor, lower: Tensor, upper: Tensor, law: Tensor | None = None, law_tables: Tensor | None = None
-) -> Prediction:
-    return Prediction(effect.log_softmax(1), lower.log_softmax(1), upper.log_softmax(1), law, law_tables)
+def _widened(unit: Tensor, design: Tensor) -> Tensor:
+    """A design that is worth a share f of its people makes standard errors 1/sqrt(f) as large; within what can be."""
+    return _possible(unit / wide(design).clamp(min=1e-6).sqrt())
+
+
+def _possible(unit: Tensor) -> Tensor:
+    return unit.clamp(min=1e-7, max=0.5)

@@ -1,159 +1,149 @@
-"""Regression as a layer: p(t, y | z, x) at every row by weighted ridge regressions, in closed form.
+"""Regression as a layer: the soft law of (t, y) given z, and P(Z=1), at every row, in closed form.
 
-What covariates add is the law of (t, y) given z at each x. A network can learn to regress in context, at great cost;
-here it gets the regression for free and only learns what to make of the fits.
-
-Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on ReLU features of x and of the directions
-that a linear fit finds (where the law varies in *this* table), with several penalties; logistic regression on them. A
-row's own arm is predicted leave-one-out, so that no fit can flatter itself, and the candidates are averaged with
-weights that follow their leave-one-out likelihood. Weights of rows are frequencies: k copies of a row and one row of
-weight k give the same fits.
+Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on the few columns that matter (penalties that
+follow the size of the coefficients); ridge and logistic fits on ReLU features of x and of the directions that a linear
+fit finds; leaf means of shallow random trees. All are leave-one-out at a row's own arm, and they are mixed by weights
+that make people whom no candidate has seen most likely. Row weights are frequencies. Shapes as in
+`arms`.
 """
 
 from __future__ import annotations
 
-import contextlib
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from ivicl.learn.network.arms import Arm, per_table, standardised, to_simplex
 from ivicl.learn.network.linalg import inverse
-from ivicl.learn.network.logistic import logistic_fit
 from ivicl.learn.network.precision import wide
-from ivicl.methods.pretrained.streaming.constants import DIRECTIONS, LEAST, RELATIVE_FLOOR
+from ivicl.learn.network.trees import Trees
+from ivicl.methods.pretrained.streaming.constants import (
+    DIRECTIONS,
+    EM_STEPS,
+    HINGES,
+    LINEAR,
+    LOGISTIC,
+    PROPENSITY,
+    PROPENSITY_LEAST,
+    RELATIVE_FLOOR,
+    SPARSE,
+    SPARSE_ROUNDS,
+)
 
 
-class Arm:
-    """The rows of one arm, or of several as one batch: centred features, their Gram matrix and cross moments."""
+class Regressed(NamedTuple):
+    """What the layer knows of each row."""
 
-    def __init__(self, features: Tensor, outcome: Tensor, weight: Tensor, pseudo_count: float) -> None:
-        self.pseudo_count = pseudo_count
-        self.outcome, self.weight = outcome, weight.unsqueeze(-1)
-        self.size = weight.sum(1).clamp(min=1e-6).view(-1, 1, 1)
-        mean = (self.weight * features).sum(1, keepdim=True) / self.size
-        count = (self.weight * outcome).sum(1, keepdim=True)
-        self.mean = (count + pseudo_count) / (self.size + 4 * pseudo_count)
-        self.centred = features - mean
-        self.weighted = (self.centred * self.weight).transpose(1, 2)
-        self.gram = self.weighted @ self.centred
-        self.moment = self.weighted @ (outcome - self.mean)
-        # The mean of the diagonal, written so that it exports as two nodes.
-        eye = torch.eye(features.shape[-1], dtype=features.dtype, device=features.device)
-        self.eigenvalue = (self.gram * eye).sum((1, 2)) / features.shape[-1]
-
-    @staticmethod
-    def both(features: Tensor, outcome: Tensor, arm: Tensor, pseudo_count: float) -> Arm:
-        """Both arms of each table, (B,N,.) -> a batch of 2B: one pass through the graph instead of two."""
-        twice = [part.unsqueeze(1).expand(-1, 2, -1, -1).flatten(0, 1) for part in (features, outcome)]
-        return Arm(twice[0], twice[1], arm.transpose(1, 2).flatten(0, 1), pseudo_count)
-
-    def solvers(self, penalties: Tensor) -> Tensor:
-        """(C,B,F,F) inverses of the Gram matrix under penalties (C,)."""
-        return inverse(self.gram, penalties.unsqueeze(1) + RELATIVE_FLOOR * self.eigenvalue)
-
-    def fit(self, solver: Tensor) -> tuple[Tensor, Tensor]:
-        """Fits (B,N,4), leave-one-out at the arm's own rows, and leverages (B,N)."""
-        fit = self.mean + self.centred @ (solver @ self.moment)
-        leverage = ((self.centred @ solver) * self.centred).sum(-1, keepdim=True) + self._mean_leverage()
-        return self._without_self(fit, leverage), leverage.flatten(1)
-
-    def logistic(self, penalty: Tensor, solver: Tensor) -> Tensor:
-        """Logistic fits (B,N,4), leave-one-out at the arm's own rows; `solver` is that of twice the penalty."""
-        return logistic_fit(self, penalty, RELATIVE_FLOOR * self.eigenvalue, 2 * solver)
-
-    def means(self) -> Tensor:
-        """The arm's means at every row, leave-one-out at its own rows."""
-        return self._without_self(self.mean.expand_as(self.outcome), self._mean_leverage())
-
-    def directions(self, solver: Tensor) -> Tensor:
-        """(B,N,4) linear fits as functions of x alone. Not leave-one-out: that would carry a row's own outcome."""
-        return self.centred @ (solver @ self.moment)
-
-    def _mean_leverage(self) -> Tensor:
-        """What one person weighs in the arm's smoothed means."""
-        return 1 / (self.size + 4 * self.pseudo_count)
-
-    def _without_self(self, fit: Tensor, leverage: Tensor) -> Tensor:
-        # The influence of one person, not of the row's weight: that keeps k copies and weight k equal.
-        share = leverage.clamp(max=0.95) * (self.weight > 0).to(fit.dtype)
-        return (fit - share * self.outcome) / (1 - share)
-
-
-def to_simplex(fit: Tensor) -> Tensor:
-    fit = fit.clamp(min=LEAST)
-    return fit / fit.sum(-1, keepdim=True)
+    features: Tensor
+    """(B,N,outputs) for the network."""
+    law: Tensor
+    """(B,N,2,4) E[soft cell of (t, y) | z, x], leave-one-out at the row's own arm."""
+    propensity: Tensor
+    """(B,N) P(Z=1 | x), leave-one-out."""
+    shares: Tensor
+    """(B,2,C) weights of the candidates in each arm."""
 
 
 class RegressionLayer(nn.Module):
-    """x (B,N,P), outcome (B,N,4) one-hot of 2t + y, arm (B,N,2) weights -> row inputs (B,N,outputs), law (B,N,2,4).
+    """x (B,N,P) strongest first, score (B,P), outcome (B,N,4) soft cells, arm (B,N,2) weights -> Regressed."""
 
-    Outside training it computes, and returns the law, in float64.
-    """
+    outputs = DIRECTIONS + 8 + 8 + 8 + 8 + 2 + 2
 
-    def __init__(self, columns: int, features: int, penalties: int, learned: bool, pseudo_count: float) -> None:
+    def __init__(self, columns: int, features: int, trees: int, depth: int, pseudo_count: float) -> None:
         super().__init__()
         self.pseudo_count = pseudo_count
-        self.learned = learned
-        self.outputs = DIRECTIONS + 8 + 2 * 8 + 2
         # Strong covariates come first; later ones are more often noise, so their weights start smaller.
+        generator = torch.Generator().manual_seed(1)
         decay = (1 + torch.arange(columns)).float().rsqrt().unsqueeze(1)
         scale = torch.where(torch.arange(features) % 2 == 0, 1.0, 0.3)
-        weight = torch.cat([torch.randn(columns, features) * decay * scale, torch.randn(DIRECTIONS, features)])
-        self.weight = nn.Parameter(weight, requires_grad=learned)
-        self.bias = nn.Parameter(torch.randn(features), requires_grad=learned)
-        self.log_linear = nn.Parameter(torch.tensor([2.0, 5.0]), requires_grad=learned)
-        self.log_penalty = nn.Parameter(torch.linspace(4.0, 6.0, penalties), requires_grad=learned)
-        self.log_logistic = nn.Parameter(torch.tensor(2.5), requires_grad=learned)
-        self.log_temper = nn.Parameter(torch.tensor(-1.0), requires_grad=learned)
+        weight = torch.randn(columns + DIRECTIONS, features, generator=generator)
+        weight[:columns] *= decay * scale
+        self.weight = nn.Parameter(weight, requires_grad=False)
+        self.bias = nn.Parameter(torch.randn(features, generator=generator), requires_grad=False)
+        self.trees = Trees(trees, depth)
 
-    def forward(self, x: Tensor, outcome: Tensor, arm: Tensor) -> tuple[Tensor, Tensor]:
-        with contextlib.nullcontext() if self.learned else torch.no_grad():
-            return self._forward(x, outcome, arm)
-
-    def _forward(self, x: Tensor, outcome: Tensor, arm: Tensor) -> tuple[Tensor, Tensor]:
+    @torch.no_grad()
+    def forward(self, x: Tensor, score: Tensor, outcome: Tensor, arm: Tensor) -> Regressed:
         weight: Tensor = self.weight
         bias: Tensor = self.bias
-        linear, penalty = self.log_linear.exp(), self.log_penalty.exp()
         if not self.training:
             # A solve multiplies rounding errors by the condition number, and the order of rows must not show.
-            x, outcome, arm = wide(x), wide(outcome), wide(arm)
-            weight, bias, linear, penalty = wide(weight), wide(bias), wide(linear), wide(penalty)
+            x, score, outcome, arm = (wide(part) for part in (x, score, outcome, arm))
+            weight, bias = wide(weight), wide(bias)
         plain = Arm.both(x, outcome, arm, self.pseudo_count)
-        stiff = plain.solvers(linear)
-        directions = _standardised(_per_table(plain.directions(stiff[0])).flatten(2), arm.sum(-1, keepdim=True))
+        stiff = plain.solvers(x.new_tensor(LINEAR).exp())
+        directions = standardised(per_table(plain.directions(stiff[1])).flatten(2), arm.sum(-1, keepdim=True))
         hinges = nn.functional.relu(torch.cat([x, directions], 2) @ weight + bias)
         bent = Arm.both(hinges, outcome, arm, self.pseudo_count)
-        logistic = self.log_logistic.exp().to(x.dtype)
-        *flexible, sharp = bent.solvers(torch.cat([penalty, 2 * logistic.view(1)]))
-        fits = [plain.fit(solver) for solver in stiff] + [bent.fit(solver) for solver in flexible]
-        candidates = [plain.means(), *(fit for fit, _ in fits), bent.logistic(logistic, sharp)]
-        stack = _per_table(to_simplex(torch.stack(candidates, 2)))  # (B,N,2,C,4)
-        law = self._averaged(stack, outcome, arm)
-        bent_fit, sharp_fit = stack[:, :, :, len(linear) + 1], stack[:, :, :, -1].log()
-        parts = [
-            directions,
-            law.log().flatten(2),
-            bent_fit.flatten(2),
-            sharp_fit.flatten(2),
-            _per_table(fits[-1][1]).clamp(max=1),
-        ]
-        return torch.cat(parts, 2).float(), law
+        logistic = x.new_tensor(LOGISTIC).exp()
+        *flexible, sharp = bent.solvers(torch.cat([x.new_tensor(HINGES).exp(), 2 * logistic.view(1)]))
+        bent_fits = [bent.fit(solver) for solver in flexible]
+        mean = torch.unflatten(plain.mean.flatten(1), 0, (-1, 2))  # (B,2,4)
+        forest, chosen = self.trees(x, score, outcome, arm, mean)
+        candidates = [plain.means(), *(plain.fit(solver)[0] for solver in stiff), self._sparse(plain, stiff[0])]
+        candidates += [*(fit for fit, _ in bent_fits), bent.logistic(logistic, sharp)]
+        stack = per_table(torch.stack(candidates, 2))  # (B,N,2,C-2,4)
+        stack = to_simplex(torch.cat([stack, forest.unsqueeze(3), chosen.unsqueeze(3)], 3))
+        shares = mixture(stack, outcome, arm)
+        law = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)
+        propensity = self._propensity(x, hinges, arm)
+        features = [directions, law.log(), stack[:, :, :, 4], stack[:, :, :, -3].log(), stack[:, :, :, -1]]
+        chance = propensity.unsqueeze(-1)
+        features += [per_table(bent_fits[-1][1]).clamp(max=1), chance, chance.logit()]
+        return Regressed(torch.cat([part.flatten(2) for part in features], 2).float(), law, propensity, shares)
 
-    def _averaged(self, stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
-        """Mean of the candidates by their leave-one-out likelihood, tempered: fits of one table err together."""
-        likelihood = (stack * outcome.unsqueeze(2).unsqueeze(2)).sum(-1).clamp(min=LEAST / 2).log()
-        total = (likelihood * arm.unsqueeze(-1)).sum((1, 2))
-        share = (self.log_temper.exp().to(total.dtype) * total).softmax(-1)
-        return (stack * share.unsqueeze(1).unsqueeze(1).unsqueeze(-1)).sum(3)
+    def _sparse(self, arm: Arm, solver: Tensor) -> Tensor:
+        """Ridge whose penalties follow the size of the last fit's coefficients: what is small is pushed to zero."""
+        slope, scale = solver @ arm.moment, None
+        for _ in range(SPARSE_ROUNDS):
+            size = slope.square().sum(-1).sqrt()
+            scale = size / size.amax(1, keepdim=True).clamp(min=1e-12)  # (B,P)
+            gram = arm.gram * scale.unsqueeze(1) * scale.unsqueeze(2)
+            ridge = arm.gram.new_tensor(SPARSE).exp() + RELATIVE_FLOOR * arm.eigenvalue
+            inner = inverse(gram, ridge)
+            solver = inner * scale.unsqueeze(1) * scale.unsqueeze(2)
+            slope = solver @ arm.moment
+        return arm.fit(solver)[0]
+
+    def _propensity(self, x: Tensor, hinges: Tensor, arm: Tensor) -> Tensor:
+        """The share of Z=1, and ridge regressions of Z, mixed: most instruments depend on few things, or on nothing."""
+        w = arm.sum(-1)
+        one = arm[:, :, 1:] / w.unsqueeze(-1).clamp(min=1e-30)
+        outcome = torch.cat([1 - one, one], 2)
+        plain, bent = (Arm(features, outcome, w, 0.5) for features in (x, hinges))
+        fits = [plain.means(), plain.fit(plain.solvers(x.new_tensor(PROPENSITY).exp())[0])[0]]
+        fits.append(bent.fit(bent.solvers(x.new_tensor(PROPENSITY).exp())[0])[0])
+        stack = to_simplex(torch.stack(fits, 2)).unsqueeze(2)  # (B,N,1,3,2)
+        shares = mixture(stack, outcome, w.unsqueeze(-1))
+        chance = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)[:, :, 0, 1]
+        return chance.clamp(PROPENSITY_LEAST, 1 - PROPENSITY_LEAST)
 
 
-def _per_table(values: Tensor) -> Tensor:
-    """(2B,N,...) of both arms -> (B,N,2,...)."""
-    return values.reshape(-1, 2, *values.shape[1:]).transpose(1, 2)
+def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
+    """(B,A,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
 
-
-def _standardised(values: Tensor, weight: Tensor) -> Tensor:
-    """Mean 0 and variance 1, softly, unlike `prepare.standardise`: what hardly varies stays small, gradients finite."""
-    total = weight.sum(1, keepdim=True).clamp(min=1e-6)
-    centred = values - (weight * values).sum(1, keepdim=True) / total
-    return centred / ((weight * centred.square()).sum(1, keepdim=True) / total + 1e-6).sqrt()
+    stack (B,N,A,C,L) leave-one-out laws of A arms; outcome (B,N,L), whose two halves are the treatments if L = 4. A
+    soft row is its people with y=1 and its people with y=0. Likelihoods are in float32, which is enough; their sums
+    over all rows are as exact as the stack, so that the order of rows does not show.
+    """
+    arms, half = arm.shape[2], outcome.shape[2] // 2
+    own = (arm > 0).float().unsqueeze(-1).unsqueeze(-1)
+    likely = (stack.float() * own).sum(2)  # (B,N,C,L) at the row's own arm
+    shown = outcome.float()
+    if half == 2:
+        # Only one treatment was taken: its two outcomes are all that is needed.
+        took = (shown[:, :, 2:].sum(-1, keepdim=True) > 0).float().unsqueeze(-1)
+        likely = likely[..., :2] * (1 - took) + likely[..., 2:] * took
+        shown = shown[:, :, :2] + shown[:, :, 2:]
+    likely = likely.transpose(2, 3).flatten(1, 2).to(stack.dtype)  # (B,2N,C)
+    people = (arm.to(stack.dtype).unsqueeze(2) * shown.unsqueeze(-1)).flatten(1, 2)  # (B,2N,A)
+    inside = (people > 0).to(stack.dtype)
+    total = people.sum(1).unsqueeze(-1) + 1  # (B,A,1); one more, who is shared equally: an arm may be empty
+    equal = 1 / stack.shape[3]
+    shares = (0 * likely[:, :1] + equal).expand(-1, arms, -1)
+    for _ in range(EM_STEPS):
+        mixed = (likely @ shares.transpose(1, 2)).clamp(min=1e-12)  # (B,2N,A)
+        pulled = (people * inside / mixed).transpose(1, 2) @ likely  # (B,A,C)
+        shares = (shares * pulled + equal) / total
+    return shares

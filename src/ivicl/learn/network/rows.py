@@ -1,79 +1,105 @@
-"""Attention over rows: `induced` (latents stand between the rows, cost linear in N) or `full` (the paper's).
+"""The covariates' part: rows -> what they believe of the law, where the ends lie by it, and a pooled representation.
 
-Rows are keys with weight: `log w` is added to their scores in float32, so that k copies of a row and one row of
-weight k attract the same attention, and padding (w = 0) attracts none.
+B tables, N rows, P kept covariates, E width, Q quantities.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
-from ivicl.learn.network.groups import HiddenLayers
-from ivicl.learn.network.summary import Residual
+from ivicl.learn.network.attention import InducedBlock, log_weights
+from ivicl.learn.network.config import NetworkConfig
+from ivicl.learn.network.ends import QUANTITIES, Rows, arms_of, estimate
+from ivicl.learn.network.grids import Grid
+from ivicl.learn.network.precision import wide
+from ivicl.learn.network.regression import RegressionLayer
+from ivicl.learn.network.summary import CountEstimates
+from ivicl.methods.pretrained.streaming.constants import CANDIDATES, TRUST
 
-PADDING_SCORE = -1e9
+NEWS = 4 * QUANTITIES + 2 * CANDIDATES
+"""What the formulas say at the rows' laws, for the pool."""
 
 
-def log_weights(w: Tensor) -> Tensor:
-    """(B,N) -> (B,1,1,N) scores to add wherever rows are keys."""
-    score = torch.where(w > 0, w.clamp(min=1e-30).log(), PADDING_SCORE)
-    return score.float().unsqueeze(1).unsqueeze(1)
+class RowAnswer(NamedTuple):
+    """What the rows of B tables say."""
+
+    pooled: Tensor
+    """(B,C) for the heads."""
+    layer: Tensor
+    """(B,N,2,4) soft law at each row as the regression layer has it, which has not seen the row."""
+    law: Tensor
+    """(B,N,2,4) its logarithm as the network corrects it."""
+    chance: Tensor
+    """(B,N) P(Z=1 | x)."""
+    grid: Grid
+    """(B,Q) where the ends lie, and the unit of what is not known about that."""
 
 
-class Attention(HiddenLayers):
-    """Multi-head attention as plain matmul, softmax, matmul: faster than the fused kernel when one side is short."""
+class CovariatePath(nn.Module):
+    """x (B,N,P) strongest first, and the rows -> RowAnswer."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
-        self.heads = heads
-        self.query_norm = nn.LayerNorm(width)
-        self.key_norm = nn.LayerNorm(width)
-        self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, width, bias=False)
-        self.value = nn.Linear(width, width, bias=False)
-        self.out = nn.Linear(width, width, bias=False)
-        nn.init.zeros_(self.out.weight)
+        width = config.width
+        self.bf16 = False
+        """Set by the trainer: the rows' blocks, and nothing else, compute in bf16."""
+        self.regression = RegressionLayer(
+            config.max_features, config.regression_features, config.trees, config.tree_depth, config.pseudo_count
+        )
+        self.embed = nn.Linear(config.max_features + 8 + RegressionLayer.outputs, width)
+        self.blocks = nn.ModuleList(InducedBlock(width, config.heads, config.row_hidden) for _ in range(config.depth))
+        self.latents = nn.Parameter(torch.randn(config.latents, width))
+        self.condition = nn.Linear(config.summary_width, width)
+        self.row_norm = nn.LayerNorm(width)
+        self.law = nn.Linear(width, 8)
+        self.pool = nn.Sequential(
+            nn.Linear(2 * width + config.summary_width + NEWS, config.covariate_width), nn.GELU(approximate="tanh"),
+            nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
+        )  # fmt: skip
+        self.trust = nn.Linear(config.covariate_width, 3 * QUANTITIES)
+        for linear in (self.law, self.trust):
+            nn.init.zeros_(linear.weight)
+            nn.init.zeros_(linear.bias)
 
-    def _split(self, x: Tensor) -> Tensor:
-        return torch.unflatten(x, -1, (self.heads, -1)).transpose(1, 2)
+    def forward(
+        self, x: Tensor, score: Tensor, rows: Rows, summary: Tensor, plain: CountEstimates, noise: Tensor
+    ) -> RowAnswer:
+        """score (B,P) of the covariates, summary (B,S), plain: the quantities without covariates, noise (B,1)."""
+        cell, w = rows.cell.float(), rows.w.float()
+        arm = arms_of(cell) * w.unsqueeze(-1)
+        regressed = self.regression(x, score, cell[:, :, :4] + cell[:, :, 4:], arm)
+        with torch.autocast(x.device.type, torch.bfloat16, enabled=self.bf16):
+            tokens, latents = self._attend(torch.cat([x, cell, regressed.features], 2), w, summary)
+        tokens = self.row_norm(tokens.float())
+        first = regressed.law
+        law = (first.log() + torch.unflatten(self.law(tokens), 2, (2, 4)).to(first.dtype)).log_softmax(-1)
+        # Nothing flows back from the formulas into the rows: where a sharp peak lies has gradients that drown all else.
+        exact = Rows(*(wide(part) for part in rows))
+        chance = wide(regressed.propensity)
+        by_layer = estimate(wide(first), chance, exact, wide(noise))
+        by_rows = estimate(wide(law.detach().exp()), chance, exact, wide(noise))
+        # Adjusting for covariates takes away part of the variance, seldom nearly all.
+        unit = torch.maximum(by_layer.se, 0.15 * plain.se)
+        steps = [(by_layer.one_step - by_layer.plug_in) / unit, (by_rows.plug_in - by_layer.plug_in) / unit]
+        news = [by_layer.plug_in, unit.log() / 9 + 1, *((step / 3).clamp(-3, 3) for step in steps)]
+        news.append(regressed.shares.flatten(1))
+        share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
+        mean = (share @ tokens).squeeze(1)
+        pooled = self.pool(torch.cat([mean, latents.float().mean(1), summary, *(part.float() for part in news)], 1))
+        weights = wide(self.trust(pooled.detach())).view(-1, 3, QUANTITIES)
+        mix = torch.stack([weights[:, 0], weights[:, 1] + TRUST, weights[:, 2]], 1).softmax(1)
+        anchor = by_layer.plug_in + unit * (mix[:, 1] * steps[0] + mix[:, 2] * steps[1]).clamp(-40, 40)
+        # The unit is the formula's. A learnt factor and the shape of the masses can undo each other, and did.
+        return RowAnswer(pooled, first, law, chance, Grid(anchor, unit))
 
-    def forward(self, queries: Tensor, keys: Tensor, key_scores: Tensor | None = None) -> Tensor:
-        q = self._split(self.query(self.query_norm(queries)))
-        normed = self.key_norm(keys)
-        k, v = self._split(self.key(normed)), self._split(self.value(normed))
-        scores = (q @ k.transpose(-1, -2)).float() * (k.shape[-1] ** -0.5)
-        if key_scores is not None:
-            scores = scores + key_scores
-        mixed = scores.softmax(-1).to(v.dtype) @ v
-        read: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
-        return queries + read
-
-
-class InducedBlock(nn.Module):
-    """Latents read rows, latents think, rows read latents, rows pass an MLP."""
-
-    def __init__(self, width: int, heads: int, row_hidden: int) -> None:
-        super().__init__()
-        self.read = Attention(width, heads)
-        self.think = Attention(width, heads)
-        self.latent_mlp = Residual(width, 4 * width)
-        self.spread = Attention(width, heads)
-        self.row_mlp = Residual(width, row_hidden)
-
-    def forward(self, rows: Tensor, latents: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        latents = self.read(latents, rows, scores)
-        latents = self.latent_mlp(self.think(latents, latents))
-        return self.row_mlp(self.spread(rows, latents)), latents
-
-
-class FullBlock(nn.Module):
-    """Rows read rows, rows pass an MLP."""
-
-    def __init__(self, width: int, heads: int, row_hidden: int) -> None:
-        super().__init__()
-        self.attend = Attention(width, heads)
-        self.row_mlp = Residual(width, row_hidden)
-
-    def forward(self, rows: Tensor, latents: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
-        return self.row_mlp(self.attend(rows, rows, scores)), latents
+    def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows and latents after all blocks."""
+        rows: Tensor = self.embed(inputs)
+        latents = self.latents.expand(rows.shape[0], -1, -1) + self.condition(summary).unsqueeze(1)
+        scores = log_weights(w)
+        for block in self.blocks:
+            rows, latents = block(rows, latents, scores)
+        return rows, latents

@@ -7,11 +7,11 @@ row_tokens = 4096
 [[stage]]
 name = "counts"               # its folder is 1-counts
 from = "nothing"              # or an earlier stage, or a file of weights beside the recipe
+until = 80                    # where the next stage takes over; without it, at the end of `steps`
 settings = { steps = 100, count_steps = 100, network.width = 64 }
 
 [export]
 file = "model.onnx"
-weights = "model.safetensors"
 """
 
 from __future__ import annotations
@@ -38,22 +38,23 @@ class Stage:
     folder: str
     """Its number and name: folders sort as the stages run."""
     start: str | Path | None
-    """The folder of an earlier stage, a file of weights, or nothing."""
+    """The folder of an earlier stage, a model file, or nothing."""
     preset: str
     settings: dict[str, Any]
     """By names such as `network.width`."""
     config: TrainConfig
     """What these make, but for the shape of the network where a file of weights brings it."""
+    until: int | None = None
+    """The step at which the next stage takes over, if before the end."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Stages in order and the names of the files that come out."""
+    """Stages in order and the name of the file that comes out."""
 
     name: str
     stages: tuple[Stage, ...]
     graph: str
-    weights: str
     text: str
     """The file."""
 
@@ -92,24 +93,24 @@ class _Reader:
         for stage in stages:
             self._add(stage, content.get("preset", "cpu"), shared)
         export = self._table("", content, "export")
-        self._check_keys("export", export, ("file", "weights"))
-        graph, weights = (
-            self._text("export", export, key, default)
-            for key, default in (("file", "model.onnx"), ("weights", "model.safetensors"))
-        )
-        return Recipe(self.path.stem, tuple(self.stages), graph, weights, text)
+        self._check_keys("export", export, ("file",))
+        return Recipe(self.path.stem, tuple(self.stages), self._text("export", export, "file", "model.onnx"), text)
 
     def _add(self, stage: dict[str, Any], preset: Any, shared: dict[str, Any]) -> None:
         number = f"number {len(self.stages) + 1}"
         name = self._text(number, stage, "name")
         if not name.replace("-", "").replace("_", "").isalnum() or name in (NOTHING, *(s.name for s in self.stages)):
             raise self._error(number, "name", f"{name!r} is taken, or is not made of letters, digits, - and _.")
-        self._check_keys(name, stage, ("name", "from", "preset", "settings"))
+        self._check_keys(name, stage, ("name", "from", "until", "preset", "settings"))
         preset = self._text(name, {"preset": preset, **stage}, "preset")
         settings = {**_dotted(shared), **_dotted(self._table(name, stage, "settings"))}
         start, earlier = self._start(name, self._text(name, stage, "from"))
-        if start is not None and (shapes := [key for key in settings if key.startswith("network.")]):
-            raise self._error(name, f"settings.{shapes[0]}", "the shape comes with the weights to start from.")
+        shapes = [key for key in settings if key.startswith("network.") and key != "network.summary_width"]
+        if start is not None and shapes:
+            raise self._error(
+                name, f"settings.{shapes[0]}", "the shape comes with the weights to start from; only "
+                "network.summary_width may grow, to a multiple."
+            )  # fmt: skip
         try:
             config = TrainConfig.preset(preset)
             if earlier is not None:
@@ -118,7 +119,10 @@ class _Reader:
         except InputError as error:
             raise self._error(name, "settings", str(error)) from error
         folder = f"{len(self.stages) + 1}-{name}"
-        self.stages.append(Stage(name, folder, start, preset, settings, config))
+        until = stage.get("until")
+        if until is not None and (type(until) is not int or not 1 <= until <= config.steps):
+            raise self._error(name, "until", f"it must be a step from 1 to {config.steps}, not {until!r}.")
+        self.stages.append(Stage(name, folder, start, preset, settings, config, until))
 
     def _start(self, name: str, text: str) -> tuple[str | Path | None, Stage | None]:
         if text == NOTHING:
@@ -129,7 +133,7 @@ class _Reader:
         file = self.path.parent / text
         if not file.is_file():
             known = ", ".join([NOTHING, *(stage.name for stage in self.stages)])
-            raise self._error(name, "from", f"{text!r} is neither {known} nor a file of weights beside the recipe.")
+            raise self._error(name, "from", f"{text!r} is neither {known} nor a model file beside the recipe.")
         return file, None
 
     def _table(self, stage: str, place: dict[str, Any], key: str) -> dict[str, Any]:

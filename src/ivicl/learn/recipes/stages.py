@@ -35,13 +35,17 @@ def run_recipe(recipe: Recipe, folder: Path, settings: dict[str, Any], progress:
             # No process may look at a folder before the first has written all of the stage before.
             processes.wait()
             run = _run_of(stage, folder, settings)
-            if not (run.finished and Run.exists(run.folder)):
+            if not (_done(run, stage) and Run.exists(run.folder)):
                 logger.info("stage %s of recipe %s", stage.folder, recipe.name)
-                train(run, progress, stop=stop)
-            if not run.finished or processes.any(stop.asked):
+                train(run, progress, stage.until, stop)
+            if not _done(run, stage) or processes.any(stop.asked):
                 logger.info("stopped in stage %s; the same command goes on from here", stage.folder)
                 return None
     return folder / recipe.stages[-1].folder
+
+
+def _done(run: Run, stage: Stage) -> bool:
+    return run.finished or (stage.until is not None and run.step >= stage.until)
 
 
 def _run_of(stage: Stage, folder: Path, settings: dict[str, Any]) -> Run:

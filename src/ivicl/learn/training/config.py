@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ivicl.errors import InputError
-from ivicl.learn.architectures import Config, config_from_dict
 from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.prior import PriorConfig
 from ivicl.learn.scoring import LossWeights
-from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.training.devices import DEVICES
 
 PRECISIONS = ("auto", "bf16", "fp32")
@@ -33,8 +31,9 @@ class TrainConfig:
     count_batch: int = 2048
     """Count tables a step in stage one."""
     count_batches: int = 1
-    """Micro-batches that a step's count tables come in. The second network draws a form for each but the first of
-    several, which holds yes/no outcomes without a flag: what the model is first judged by is then in every step."""
+    """Micro-batches that a step's count tables come in. Each draws a form (outcome classes, amounts, nobody defies) of
+    its own, but for the first of several, which holds yes/no outcomes without a flag: what the model is first judged by
+    is then in every step."""
     mixed_count_batch: int = 0
     """Count tables a step in stage two, in as many micro-batches; of no use while the summary path is frozen."""
     small_share: float = 0.0
@@ -74,15 +73,13 @@ class TrainConfig:
     """Largest norm of the gradient."""
     average: float = 0.998
     """Decay of the weights' running average, which is what is evaluated and shipped."""
-    orbit: bool = True
-    """Score row tables on all 16 orbit labels, not on the one true effect."""
     device: str = "auto"
     """`cpu`, `cuda`, `mps` (an Apple GPU), or `auto`: a CUDA device where there is one, else the CPU."""
     precision: str = "auto"
     """`bf16` for the rows' blocks, `fp32`, or `auto`: bf16 where the device multiplies it natively."""
     loss: LossWeights = field(default_factory=LossWeights)
     """Weights of the teachers."""
-    network: Config = field(default_factory=NetworkConfig.cpu)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
     """Shape of the network; its `gamma` is always that of `prior`."""
     prior: PriorConfig = field(default_factory=PriorConfig.default)
     """The prior over data sets."""
@@ -99,10 +96,10 @@ class TrainConfig:
 
     @staticmethod
     def preset(name: str) -> TrainConfig:
-        presets = {"cpu": TrainConfig, "paper": _paper, "second": _second}
-        if name not in presets:
-            raise InputError(f"There is no preset {name!r}; the presets are {', '.join(presets)}.")
-        return presets[name]()
+        """A preset by its name: `cpu`, what learns most an hour on two cores."""
+        if name != "cpu":
+            raise InputError(f"There is no preset {name!r}; the preset is cpu. Any field of it can be set.")
+        return TrainConfig()
 
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
@@ -110,8 +107,9 @@ class TrainConfig:
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> TrainConfig:
-        values = dict(values)
-        for name, make in (("network", config_from_dict), ("prior", PriorConfig.from_dict)):
+        # Runs of when there were two networks say which labels the other one was scored on.
+        values = {name: value for name, value in values.items() if name != "orbit"}
+        for name, make in (("network", NetworkConfig.from_dict), ("prior", PriorConfig.from_dict)):
             if name in values:
                 values[name] = make(values[name])
         if "loss" in values:
@@ -195,34 +193,3 @@ def _problems(config: TrainConfig) -> Iterator[tuple[str, str]]:
     for name, choices in (("device", DEVICES), ("precision", PRECISIONS)):
         if getattr(config, name) not in choices:
             yield name, f"one of {', '.join(choices)}"
-
-
-def _paper() -> TrainConfig:
-    """The paper's run: one kind of table, AdamW, one label a table; 69.5 hours of an H100."""
-    return TrainConfig(
-        count_steps=0,
-        steps=262_144,
-        mixed_count_batch=0,
-        compressed_batch=0,
-        row_batches=256,
-        row_tokens=2048,
-        rows=(2048, 2048),
-        long_rows=(2048, 2048),
-        covariates=(1, 64),
-        lr=1e-4,
-        rows_lr=1.0,
-        average=0.999,
-        decay_from=0.5,
-        warmup=200,
-        muon=False,
-        weight_decay=0.05,
-        orbit=False,
-        loss=LossWeights(ends=0.0, law=0.0),
-        network=NetworkConfig.paper(),
-        prior=PriorConfig.paper(),
-    )
-
-
-def _second() -> TrainConfig:
-    """The second network on two cores: more to learn from a table, so that its own ends count as much as the effect."""
-    return TrainConfig(loss=LossWeights(ends=1.0, law=5.0), network=SecondConfig())

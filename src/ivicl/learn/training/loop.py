@@ -20,7 +20,8 @@ from ivicl.learn.training.optim import clip_gradients
 from ivicl.learn.training.processes import Processes, joined
 from ivicl.learn.training.run import Run
 from ivicl.learn.training.stop import StopSignals
-from ivicl.learn.training.teaching import micro_loss, validate
+from ivicl.learn.training.teaching import micro_loss
+from ivicl.learn.training.validation import validate
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ def train(run: Run, progress: bool = True, until: int | None = None, stop: StopS
                 log.add(row | {"step": run.step, "seconds": round(run.seconds, 2), "tables": sum(run.tables.values())})
                 advance(run, row)
                 if _validates(run, end):
-                    found = validate(run.averaged(), run.config)
+                    found = validate(run.averaged(), run.config.prior)
                     log.note(found | {"step": run.step, "seconds": round(run.seconds)})
                     logger.info("step %d: %s", run.step, ", ".join(f"{k} {v:g}" for k, v in found.items()))
                 if time.monotonic() - last_save > run.config.save_seconds:
@@ -84,7 +85,9 @@ def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
     pieces = plan.micro_batches(config, run.step)
     number = Counter(kind for kind, _ in pieces)
     teaching = "counts" if run.step < config.count_steps else "rows"
-    for index in plan.own_batches([kind for kind, _ in pieces], processes.rank, processes.world):
+    for index in plan.own_batches(
+        [kind for kind, _ in pieces], plan.costs(config, run.step), processes.rank, processes.world
+    ):
         kind, share = pieces[index]
         micro = plan.make(config, run.step, index, kind, share)
         losses = micro_loss(network, micro, config)

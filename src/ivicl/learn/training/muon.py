@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
+
+from ivicl.learn.training.processes import sum_tensors
 
 MOMENTUM = 0.95
 
@@ -29,6 +32,15 @@ def orthogonalise(matrix: Tensor, steps: int = 5) -> Tensor:
     return x.T if tall else x
 
 
+def all_orthogonalised(matrices: list[Tensor]) -> list[Tensor]:
+    """Every one of them; processes that share a run share this work, which for wide layers is half of a step."""
+    world = dist.get_world_size() if dist.is_initialized() else 1
+    if world == 1 or not matrices:
+        return [orthogonalise(matrix) for matrix in matrices]
+    mine = dist.get_rank()
+    return sum_tensors([orthogonalise(m) if k % world == mine else torch.zeros_like(m) for k, m in enumerate(matrices)])
+
+
 class Muon(torch.optim.Optimizer):
     """Nesterov momentum, orthogonalised; decoupled weight decay.
 
@@ -40,6 +52,8 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        wanted: list[tuple[dict[str, Any], Tensor]] = []
+        directions = []
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
@@ -48,6 +62,8 @@ class Muon(torch.optim.Optimizer):
                 if not state:
                     state["momentum_buffer"] = torch.zeros_like(parameter)
                 momentum = state["momentum_buffer"].mul_(MOMENTUM).add_(parameter.grad)
-                update = orthogonalise(parameter.grad + MOMENTUM * momentum)
-                parameter.mul_(1 - group["lr"] * group["weight_decay"])
-                parameter.add_(update, alpha=-group["lr"] * 0.2 * math.sqrt(max(parameter.shape)))
+                wanted.append((group, parameter))
+                directions.append(parameter.grad + MOMENTUM * momentum)
+        for (group, parameter), update in zip(wanted, all_orthogonalised(directions), strict=True):
+            parameter.mul_(1 - group["lr"] * group["weight_decay"])
+            parameter.add_(update, alpha=-group["lr"] * 0.2 * math.sqrt(max(parameter.shape)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,7 +21,6 @@ from ivicl.learn.prior import (
     sample_counts,
     sample_rows,
 )
-from ivicl.learn.second.config import SecondConfig
 from ivicl.learn.training.config import TrainConfig
 
 SMALL = 2000.0
@@ -51,16 +51,19 @@ def micro_batches(config: TrainConfig, step: int) -> list[tuple[str, float]]:
     return plan + [("rows", 1.0 / config.row_batches)] * config.row_batches
 
 
-COSTS = {"counts": 1, "compressed": 2, "rows": 4}
-"""Time of a micro-batch, roughly."""
+def costs(config: TrainConfig, step: int) -> dict[str, float]:
+    """Time of a micro-batch, roughly, in that of a thousand count tables."""
+    tables = config.count_batch if step < config.count_steps else config.mixed_count_batch
+    counts = tables / config.count_batches / 1000
+    return {"counts": counts, "compressed": config.compressed_batch / 50, "rows": config.row_tokens / 9000}
 
 
-def own_batches(kinds: list[str], rank: int, world: int) -> list[int]:
+def own_batches(kinds: list[str], cost: Mapping[str, float], rank: int, world: int) -> list[int]:
     """Which micro-batches of a step a process takes: the costly ones are handed out first, to who has least to do."""
-    load, owner = [0] * world, {}
-    for index in sorted(range(len(kinds)), key=lambda i: -COSTS[kinds[i]]):
+    load, owner = [0.0] * world, {}
+    for index in sorted(range(len(kinds)), key=lambda i: -cost[kinds[i]]):
         owner[index] = load.index(min(load))
-        load[owner[index]] += COSTS[kinds[index]]
+        load[owner[index]] += cost[kinds[index]]
     return [index for index in range(len(kinds)) if owner[index] == rank]
 
 
@@ -68,10 +71,7 @@ def make(config: TrainConfig, step: int, index: int, kind: str, share: float) ->
     """Draw micro-batch `index` of `step`: the same tables on any machine, after any interruption."""
     generator = generator_for(config.seed, step, index)
     batch: CountBatch | TableBatch
-    # The first network knows yes/no outcomes only.
-    plain = not isinstance(config.network, SecondConfig)
-    if kind == "counts":
-        plain |= config.count_batches > 1 and index == 0
+    plain = kind == "counts" and config.count_batches > 1 and index == 0
     form = BINARY if plain else draw_form(config.prior, generator)
     if kind == "counts":
         size = config.count_batch if step < config.count_steps else config.mixed_count_batch

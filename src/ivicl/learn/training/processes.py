@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 
 from ivicl.learn.training.devices import backend
 
@@ -47,11 +47,8 @@ class Processes:
             return
         learnt = [parameter for parameter in network.parameters() if parameter.requires_grad]
         own = [torch.zeros_like(p) if p.grad is None else p.grad for p in learnt]
-        # One call for all: a call for each costs more than what it sends.
-        flat = torch.cat([gradient.flatten() for gradient in own])
-        dist.all_reduce(flat)
-        for parameter, gradient in zip(learnt, torch.split(flat, [p.numel() for p in learnt]), strict=True):
-            parameter.grad = gradient.view_as(parameter)
+        for parameter, gradient in zip(learnt, sum_tensors(own), strict=True):
+            parameter.grad = gradient
 
     def sum_values(self, values: list[float]) -> list[float]:
         """Sums over processes."""
@@ -69,6 +66,14 @@ class Processes:
     def wait(self) -> None:
         """Until all have come here: what the first wrote before is there for all."""
         self.any(False)
+
+
+def sum_tensors(tensors: list[Tensor]) -> list[Tensor]:
+    """Sums over processes, each of the shape it had; in one call, for a call for each costs more than what it sends."""
+    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    dist.all_reduce(flat)
+    sums = torch.split(flat, [tensor.numel() for tensor in tensors])
+    return [total.view_as(tensor) for total, tensor in zip(sums, tensors, strict=True)]
 
 
 @contextlib.contextmanager

@@ -12,9 +12,10 @@ from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
 from ivicl.errors import InputError
-from ivicl.learn.architectures import Network, build
 from ivicl.learn.checkpoint import load_weights
 from ivicl.learn.files import load_tensors, save_tensors
+from ivicl.learn.growth import grown
+from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.training import devices
 from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.optim import MuonAdamW
@@ -34,7 +35,7 @@ class Run:
         self.device = devices.pick(config.device, local_rank())
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(config.seed)
-            network = build(config.network)
+            network = IVNetwork(config.network)
         self.network = network.to(self.device)
         self.network.covariates.bf16 = devices.rows_in_bf16(config.precision, self.device)
         self.average = self._fresh_average()
@@ -57,10 +58,10 @@ class Run:
     def finished(self) -> bool:
         return self.step >= self.config.steps
 
-    def averaged(self) -> Network:
+    def averaged(self) -> IVNetwork:
         """The network with the averaged weights: what is evaluated and shipped."""
         network = self.average.module
-        assert isinstance(network, Network)
+        assert isinstance(network, IVNetwork)
         network.covariates.bf16 = False
         return network
 
@@ -90,7 +91,10 @@ class Run:
 
     @staticmethod
     def begin(config: TrainConfig, settings: dict[str, Any], folder: Path, start: Path | None = None) -> Run:
-        """A new run; with `start`, from the weights of a file or of another run's folder, whose shape it takes."""
+        """A new run; with `start`, from the weights of a file or of another run's folder, whose shape it takes.
+
+        Only the summary path may be wider than theirs: it then begins with the same answers (`growth`).
+        """
         if start is None:
             return Run(config.with_values(settings), folder)
         if start.is_dir():
@@ -105,7 +109,10 @@ class Run:
                 network.config.gamma,
                 run.config.prior.gamma,
             )
-        run.start_from(network.state_dict(), about.get("training", {}))
+        same_prior = replace(run.config.network, gamma=network.config.gamma)
+        generator = torch.Generator().manual_seed(run.config.seed)
+        weights = grown(network.state_dict(), network.config, same_prior, generator)
+        run.start_from(weights, about.get("training", {}))
         return run
 
     def start_from(self, weights: dict[str, Tensor], record: dict[str, Any]) -> None:
@@ -122,14 +129,14 @@ class Run:
         self.before = [*record.get("before", []), {name: v for name, v in record.items() if name != "before"}]
 
 
-def result_of(folder: Path) -> tuple[Network, dict[str, Any]]:
+def result_of(folder: Path) -> tuple[IVNetwork, dict[str, Any]]:
     """What a run has come to, on the CPU: the averaged network, and what is kept of it in the files that it leaves.
 
     That is its prior, its settings, how far it came, and the runs it started from.
     """
     tensors, meta = _load(folder)
     config = TrainConfig.from_dict(meta["config"])
-    network = build(config.network)
+    network = IVNetwork(config.network)
     network.load_state_dict(_part(tensors, "average.module."))
     settings = {name: value for name, value in config.to_dict().items() if name not in ("network", "prior")}
     place = {"step": meta["step"], "hours": round(meta["seconds"] / 3600, 2), "tables": meta["tables"]}

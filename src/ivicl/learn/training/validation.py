@@ -1,4 +1,4 @@
-"""Loss on fixed tables, never trained on: cheap enough to run every few minutes."""
+"""Loss of the network on fixed tables, never trained on, by kind of outcome."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.prior import (
     CountBatch,
+    Form,
     PriorConfig,
     TableBatch,
     generator_for,
@@ -17,43 +18,48 @@ from ivicl.learn.prior import (
     sample_rows,
 )
 from ivicl.learn.scoring import LossWeights
-from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.losses import count_loss, table_loss
 
-VALIDATION_SEED = 987_654_321
-SHAPES = ((64, 64, 3), (64, 256, 8), (32, 1024, 8), (16, 2048, 10))
+SEED = 987_654_321
+FORMS = (Form(), Form(4, True), Form(2, False, True), Form(3, True, True))
+SHAPES = ((32, 256, 8), (8, 2048, 10))
 """(tables, rows, covariates) of the row tables."""
 
 
 @lru_cache(maxsize=2)
-def fixed_tables(prior: PriorConfig) -> tuple[CountBatch, TableBatch, list[TableBatch]]:
-    """The validation tables of a prior."""
-    counts = sample_counts(prior, generator_for(VALIDATION_SEED, 0, 0), 4096, n_draws=64)
-    compressed = sample_compressed(prior, generator_for(VALIDATION_SEED, 0, 1), 128)
-    rows = [
-        sample_rows(prior, generator_for(VALIDATION_SEED, 1, k), batch, n, d) for k, (batch, n, d) in enumerate(SHAPES)
-    ]
-    return counts, compressed, rows
+def fixed_tables(prior: PriorConfig) -> list[tuple[CountBatch, list[TableBatch]]]:
+    """For each of FORMS: count tables, and tables with covariates."""
+    found = []
+    for k, form in enumerate(FORMS):
+        counts = sample_counts(prior, generator_for(SEED, 10, k), 2048, 16, form)
+        tables = [sample_compressed(prior, generator_for(SEED, 11, k), 64, form=form)]
+        tables += [
+            sample_rows(prior, generator_for(SEED, 12 + i, k), b, n, d, form) for i, (b, n, d) in enumerate(SHAPES)
+        ]
+        found.append((counts, tables))
+    return found
 
 
 @torch.no_grad()
-def validate(network: IVNetwork, config: TrainConfig) -> dict[str, float]:
-    """Nats: effect on counts, compressed tables and rows (orbit labels, the one true label); ends, law on rows."""
-    counts, compressed, rows = fixed_tables(config.prior)
-    result: dict[str, float] = {}
+def validate(network: IVNetwork, prior: PriorConfig) -> dict[str, float]:
+    """Nats: without covariates (counts) and with (rows); a_ is for amounts, d_ for tables told that nobody defies."""
+    result: dict[str, list[float]] = {}
 
-    def generator() -> torch.Generator:
-        return generator_for(VALIDATION_SEED, 2, 0)
+    def note(name: str, value: torch.Tensor) -> None:
+        result.setdefault(name, []).append(value.item())
 
-    if network.summary is not None:
-        losses = count_loss(network, counts, LossWeights(), generator())
-        result["counts"] = losses["effect"].item()
-        result["count_ends"] = losses["ends"].item()
-    result["compressed"] = table_loss(network, compressed, LossWeights(), generator())["effect"].item()
-    parts = [table_loss(network, batch, LossWeights(), generator()) for batch in rows]
-    single = [table_loss(network, batch, LossWeights(), generator(), one_label=True) for batch in rows]
-    result["rows"] = sum(p["effect"].item() for p in parts) / len(parts)
-    result["rows_one_label"] = sum(p["effect"].item() for p in single) / len(single)
-    result["ends"] = sum(p["ends"].item() for p in parts) / len(parts)
-    result["law"] = sum(p["law"].item() for p in parts) / len(parts)
-    return {key: round(value, 5) for key, value in result.items()}
+    for form, (counts, tables) in zip(FORMS, fixed_tables(prior), strict=True):
+        kind = ("d_" if form.no_defiers else "") + ("a_" if form.amounts else "")
+        found = count_loss(network, counts, LossWeights(), generator_for(SEED, 20, 0))
+        note(f"{kind}counts", found["effect"])
+        note(f"{kind}count_ends", found["ends"])
+        note("count_others", found["others"])
+        if form.no_defiers:
+            note("count_late", found["late"])
+        for batch in tables:
+            found = table_loss(network, batch, LossWeights(), generator_for(SEED, 21, 0))
+            note(f"{kind}rows", found["effect"])
+            note(f"{kind}ends", found["ends"])
+            note("others", found["others"])
+            note("law", found["law"])
+    return {name: round(sum(values) / len(values), 5) for name, values in result.items()}

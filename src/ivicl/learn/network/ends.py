@@ -44,7 +44,7 @@ def estimate(law: Tensor, chance: Tensor, rows: Rows, temperature: Tensor) -> Es
     """law (B,N,2,4) probabilities, chance (B,N) P(Z=1|x), temperature (B,1): differences of terms that are noise."""
     share = rows.w / rows.w.sum(1, keepdim=True).clamp(min=1e-30)
     arms = torch.stack([1 - chance, chance], -1)  # (B,N,2)
-    ends, coefficients = _quantities(law, arms, share, temperature)
+    ends, coefficients = quantities(law, arms, share, temperature)
     own = arms_of(rows.cell)  # (B,N,2) which arm the row is in
     inverse = (own / arms).sum(-1)  # 1 / P(its own z)
     fitted = (law.flatten(2) * _stretched(own, 4)).unsqueeze(2)  # (B,N,1,8)
@@ -68,7 +68,7 @@ def taken(cell: Tensor) -> Tensor:
     return _stretched(torch.unflatten(cell, -1, (4, 2)).sum(-1), 2)
 
 
-def _quantities(law: Tensor, arms: Tensor, share: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
+def quantities(law: Tensor, arms: Tensor, share: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
     """The quantities (B,Q) at a law, and their coefficients (B,N,Q,8) on it."""
     terms = mean_terms(torch.unflatten(law, -1, (2, 2)))  # (B,N,4,4)
     active = (terms / temperature.unsqueeze(1).unsqueeze(1)).softmax(-1)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ivicl.learn.network.precision import wide
-from ivicl.learn.network.summary import smoothed_law
+from ivicl.learn.network.residual import smoothed_law
 
 
 class RowLaws(NamedTuple):
