@@ -13,6 +13,7 @@ from ivicl.data.design import Design, assignment_differs, checked_sampling, read
 from ivicl.data.encoding import Coding, Column, encode_binary, encode_covariate, show_values, tidy_number
 from ivicl.data.ivdata import IVData
 from ivicl.data.lost import count_lost, lost_rows
+from ivicl.data.moments import Within
 from ivicl.data.oddities import copies, is_clear, oddities
 from ivicl.data.outcome import read_outcome
 from ivicl.data.report import DataReport
@@ -36,6 +37,9 @@ def build(
     cap: float | str | None = None,
     rows: np.ndarray | None = None,
     sampled_from: int | None = None,
+    within: Within | None = None,
+    binned: tuple[str, ...] = (),
+    bins: int | None = None,
     cluster: Column | None = None,
     strata: Column | None = None,
     sampling: Column | None = None,
@@ -56,6 +60,7 @@ def build(
     keep = rows_to_keep(z, t, None if free else y, x, weights, missing, notes, rows)
     dropped, rows = int(rows[~keep].sum()), rows[keep]
     z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
+    within = within and within.take(keep)
     seen = ~y.missing
     if not seen.any():
         raise refusal("none_left", role="outcome", column=y.name, count=len(seen), rest=" that were left")
@@ -66,6 +71,7 @@ def build(
     if cap is not None:
         cut = capped(y, weights, outcome_range, cap)
         y, outcome_range, limit = cut.column, cut.range, cut.cap
+        within = within and within.cut_off(cut.above, limit)
         notes.append(note("capped", column=y.name, cap=tidy_number(limit), count=int(weights[cut.above].sum())))
     outcome = read_outcome(y.take(seen), outcome_range, ones.get(y.name))
     codings["outcome"] = outcome.coding
@@ -81,10 +87,13 @@ def build(
     x += _strata_that_matter(design, drawn[1], x, z_coded, weights, notes)
     references: dict[str, str] = {}
     encoded = [pair for column in x for pair in encode_covariate(column, weights, notes, rows, references)]
-    odd = oddities(y.take(seen), x, codings, outcome.binary)
-    if w is None and (rows == 1).all():
+    odd = oddities(y.take(seen) if within is None else within.extremes(y, seen), x, codings, outcome.binary)
+    if w is None and within is None and (rows == 1).all():
         odd += copies(x, (z, t, y))
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
+    if binned:
+        shown = ", ".join(f"'{name}'" for name in binned)
+        notes.append(f"{shown}: cut into {bins} groups of about equal size, of which the median stands for every value")
     if sampled_from is not None:
         notes.append(
             f"a random sample of {int(rows.sum()) + dropped:,} of the table's {sampled_from:,} rows was read, because "
@@ -110,14 +119,20 @@ def build(
     names = tuple(name for name, _ in encoded)
     values = np.full(len(seen), outcome.range[0])
     values[seen] = outcome.values
-    data = IVData(matrix, z_coded, t_coded, values, weights, names, outcome.range, outcome.binary, report, design)
+    v = None if within is None or outcome.binary else (within.sd / (outcome.range[1] - outcome.range[0])) ** 2
+    data = IVData(matrix, z_coded, t_coded, values, weights, names, outcome.range, outcome.binary, report, design, v=v)
+    if v is not None:
+        notes.append(
+            f"the outcomes '{y.name}' of people alike in all else were merged into their mean and variance where the "
+            "table lies; what needs each outcome (thresholds, sharp bounds for levels, quantiles) is not available"
+        )
     if seen.all():
         return data
     if len(np.unique(z_coded[seen])) < 2:
         coding = codings["instrument"]
         gone = coding.zero if z_coded[seen].any() else coding.one
         raise refusal("arm_lost", outcome=y.name, column=z.name, value=show_values([gone]))
-    return replace(data.take(seen), lost=data.take(~seen))
+    return replace(data.take(seen), lost=replace(data.take(~seen), v=None))
 
 
 def _marked_guesses(codings: dict[str, Coding], columns: tuple[Column, ...], named: set[str]) -> dict[str, Coding]:

@@ -46,6 +46,8 @@ class Column:
         return len(self.values)
 
     def take(self, keep: np.ndarray) -> Column:
+        if keep.dtype == bool and keep.all():
+            return self  # millions of rows need not be in memory twice
         return replace(self, values=self.values[keep], missing=self.missing[keep])
 
     def levels(self) -> list[Any]:
@@ -101,7 +103,7 @@ def _column_from_series(name: str, series: Any) -> Column:
 def _numeric_column(name: str, array: np.ndarray) -> Column:
     missing = np.isnan(array)
     _refuse_infinite(name, array)
-    return Column(name, np.where(missing, 0.0, array), missing, "number")
+    return Column(name, np.where(missing, 0.0, array) if missing.any() else array, missing, "number")
 
 
 def _refuse_infinite(name: str, array: np.ndarray) -> None:

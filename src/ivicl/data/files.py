@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import gzip
 import io
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ivicl.data.formats import Reader, reader_of
-from ivicl.data.rules import rules
+from ivicl.data.rules import refusal, rules
 from ivicl.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def read_table(source: str) -> pl.DataFrame:
     if start.startswith(UTF16_MARKS):
         return _read_csv(_as_utf8(content, "utf-16"), name)
     if CONTROL.search(start):
-        raise InputError(f"{name} is not a table: it is neither CSV nor Parquet.")
+        raise InputError(f"{name} is not a table: it is neither CSV nor Parquet; export it as one of them.")
     try:
         return _read_csv(content, name)
     except UnicodeDecodeError:
@@ -92,7 +93,7 @@ def _read_csv(content: Path | io.BytesIO, name: str) -> pl.DataFrame:
         raise InputError(f"{name} is not a table: {first_sentence(error)}") from error
     refuse_duplicates(header, name)
     if not len(frame):
-        raise InputError(f"{name} has a header but no rows.")
+        raise refusal("header_only", name=name)
     return frame
 
 
@@ -126,7 +127,7 @@ def _read_other(reader: Reader, content: Path | io.BytesIO, name: str) -> pl.Dat
         why = first_sentence(error).rstrip(".")
         raise InputError(f"{name} cannot be read ({why}); save it again where it was made, or as CSV.") from error
     if not len(frame):
-        raise InputError(f"{name} has columns but no rows.")
+        raise refusal("header_only", name=name)
     return frame
 
 
@@ -140,11 +141,22 @@ def _content(source: str, name: str) -> Path | io.BytesIO:
             return io.BytesIO(path.read_bytes())
         path.open("rb").close()
     except FileNotFoundError:
-        raise InputError(f"there is no file {name}.") from None
+        raise InputError(f"there is no file {name}; {_where_to_look(path)}.") from None
     except OSError as error:
         remedy = f"; name the files in it, as {name[:-1]}/*.csv'" if isinstance(error, IsADirectoryError) else ""
         raise InputError(f"{name} cannot be read: {error.strerror}{remedy}.") from error
     return path
+
+
+def _where_to_look(path: Path) -> str:
+    """The remedy for a path that leads nowhere: the folder if that is wrong, else the name that was perhaps meant."""
+    if not path.parent.is_dir():
+        return f"there is no folder '{path.parent}' either: check the path"
+    stems = {each.stem.lower(): each.name for each in path.parent.iterdir()}  # endings are alike where names are not
+    near = difflib.get_close_matches(path.stem.lower(), stems, n=1, cutoff=0.7)
+    if near:
+        return f"the nearest name in its folder is '{stems[near[0]]}'"
+    return f"it was looked for in '{path.parent}': check its name, or write its whole path"
 
 
 def csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
@@ -168,7 +180,7 @@ def csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
     if len(header) < rules()["file"]["least_columns"]:
         line = separator.join(header)
         if not line.strip():
-            raise InputError(f"{name} is empty.")
+            raise refusal("empty_file", name=name)
         raise InputError(
             f"{name} is not a table: its first line has fewer than three columns, {line[:60]!r}; "
             "an instrument, a treatment and an outcome are needed."
@@ -180,7 +192,7 @@ def refuse_duplicates(header: list[str], name: str) -> None:
     seen: set[str] = set()
     for column in header:
         if column in seen:
-            raise InputError(f"{name} has more than one column named {column!r}.")
+            raise InputError(f"{name} has more than one column named {column!r}; rename one of them.")
         seen.add(column)
 
 

@@ -13,7 +13,7 @@ from ivicl.data.compression import ReadTable
 from ivicl.data.design import Design
 from ivicl.data.encoding import column_from_array
 from ivicl.data.lost import share_out
-from ivicl.data.merging import merge_equal
+from ivicl.data.merging import merge_equal, merge_moments, whole
 from ivicl.data.reading import read_frame
 from ivicl.data.report import DataReport
 from ivicl.data.roles import RoleArguments, Roles, check_missing_outcome
@@ -27,8 +27,18 @@ class IVData:
 
     Examples:
         >>> data = IVData.from_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-        >>> data.n, len(data.z)
-        (337, 6)
+        >>> data.n, len(data.z), data.counts()[1].tolist()
+        (337, 6, [[52.0, 12.0], [23.0, 78.0]])
+        >>> people = {"arm": [0, 0, 1, 1], "took": [0, 0, 0, 1], "days": [2, 9, 4, 4], "age": [30, 40, 50, 50]}
+        >>> roles = {"outcome": "days", "treatment": "took", "instrument": "arm", "covariates": ["age"]}
+        >>> data = IVData.from_frame(people, **roles)
+        >>> data.outcome_range, data.y01.tolist() == [0, 1, 2 / 7, 2 / 7]
+        ((2.0, 9.0), True)
+        >>> data.threshold(4).y.tolist(), data.take(np.array([0, 3])).t.tolist(), data.without_covariates().covariates
+        ([0.0, 1.0, 1.0, 1.0], [0.0, 1.0], ())
+        >>> twice = IVData.from_arrays(z=[0, 1, 1], t=[0, 1, 1], y=[1, 0, 0])
+        >>> twice.merged().w.tolist()
+        [1.0, 2.0]
     """
 
     x: np.ndarray
@@ -53,6 +63,9 @@ class IVData:
     lost: IVData | None = None
     """The people whose outcome is missing, where it may have been anything (`missing_outcome="bounds"`); their `y`
     means nothing. They are not among the rows above."""
+    v: np.ndarray | None = None
+    """(N,) variance of `y01` among the people of each row, where rows stand for people with different outcomes and `y`
+    is their mean (`by_moments`); None where everybody has the outcome of the row."""
 
     @property
     def n(self) -> int:
@@ -70,14 +83,16 @@ class IVData:
 
     def take(self, rows: np.ndarray, w: np.ndarray | None = None) -> IVData:
         """Some of the rows, with weights of their own if given."""
+        chosen = whole(rows, len(self.w))
         return replace(
             self,
-            x=self.x[rows],
-            z=self.z[rows],
-            t=self.t[rows],
-            y=self.y[rows],
-            w=self.w[rows] if w is None else w,
+            x=self.x[chosen],
+            z=self.z[chosen],
+            t=self.t[chosen],
+            y=self.y[chosen],
+            w=self.w[chosen] if w is None else w,
             design=None if self.design is None else self.design.take(rows),
+            v=None if self.v is None else self.v[chosen],
         )
 
     def without_covariates(self) -> IVData:
@@ -109,7 +124,8 @@ class IVData:
         x, z, t, y, w = (np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "z", "t", "y", "w"))
         designs = [part.design for part in parts if part.design is not None]
         design = Design.joined(designs) if designs else None
-        return replace(self, x=x, z=z, t=t, y=y, w=w, design=design, lost=None)
+        v = None if self.v is None else np.concatenate([self.v, np.zeros(len(w) - len(self.v))])
+        return replace(self, x=x, z=z, t=t, y=y, w=w, design=design, lost=None, v=v)
 
     def lost_counts(self) -> np.ndarray:
         """(2, 2) people by [z][t] whose outcome may have been anything; zeros where there are none."""
@@ -120,6 +136,22 @@ class IVData:
         """The outcome scaled to [0, 1] by its range."""
         low, high = self.outcome_range
         return (self.y - low) / (high - low)
+
+    def of_each_person(self, what: str) -> IVData:
+        """The same people, for `what` needs the outcome of each: an InputError where only means are known.
+
+        Examples:
+            >>> data = IVData.from_arrays(z=[0, 1, 1], t=[0, 1, 1], y=[1, 2, 4])
+            >>> data.of_each_person("a median") is data
+            True
+        """
+        if self.v is not None:
+            raise InputError(
+                f"{what} needs the outcome of each person, but the outcomes were merged into means and variances where "
+                "the table lies, because too many of its rows differ; use what needs means alone (method 'ivicl' with "
+                "combine='means', 'manski', 'no-defiers', 'late'), or round the outcome."
+            )
+        return self
 
     def counts(self) -> np.ndarray:
         """The (2, 2, 2) table of people by `[z][t][y]`; for a binary outcome only."""
@@ -133,6 +165,7 @@ class IVData:
 
     def threshold(self, c: float) -> IVData:
         """The same people with the binary outcome 1{y >= c}."""
+        self.of_each_person("a threshold")
         return replace(self, y=(self.y >= c).astype(np.float64), outcome_range=(0.0, 1.0), binary=True)
 
     def merged(self) -> IVData:
@@ -141,8 +174,30 @@ class IVData:
         Sorted, so that whatever follows (rounding of sums, a seeded sample) does not depend on the order of the rows,
         nor on the engine that merged them.
         """
-        keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t, "y": self.y}
-        return self.take(*merge_equal(keys | ({} if self.design is None else self.design.columns), self.w))
+        if self.v is not None:
+            return self.by_moments()
+        return self.take(*merge_equal(self._keys | {"y": self.y}, self.w))
+
+    def by_moments(self) -> IVData:
+        """The same people, those alike in all but an amount as one row: its mean and its variance among them are kept.
+
+        What is made of means and variances is the same to rounding; a binary outcome stays as it is.
+
+        Examples:
+            >>> IVData.from_arrays(z=[0, 1, 1], t=[0, 1, 1], y=[1, 2, 4]).by_moments().y.tolist()
+            [1.0, 3.0]
+        """
+        if self.binary:
+            return self.merged()
+        low, high = self.outcome_range
+        first, people, mean, v = merge_moments(self._keys, self.y01, self.w, self.v)
+        return replace(self.take(first, people), y=low + (high - low) * mean, v=v)
+
+    @property
+    def _keys(self) -> dict[str, np.ndarray]:
+        """What people must have in common to be one row, whatever their outcomes."""
+        keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t}
+        return keys | ({} if self.design is None else self.design.columns)
 
     @classmethod
     def from_frame(cls, df: Any, **roles: Unpack[RoleArguments]) -> IVData:
@@ -160,7 +215,7 @@ class IVData:
         A lazy frame, or one that lies in an engine, is merged there; `seed` is that of the sample which is drawn there
         if too many of its rows differ.
         """
-        return cls.from_columns(read_frame(df, roles.columns, roles.weights, seed), roles)
+        return cls.from_columns(read_frame(df, roles.columns, roles.weights, seed, asked=roles), roles)
 
     @classmethod
     def from_columns(cls, read: ReadTable, roles: Roles) -> IVData:
@@ -171,6 +226,9 @@ class IVData:
         return build(
             rows=read.rows,
             sampled_from=read.sampled_from,
+            within=read.within,
+            binned=() if roles.bins is None else read.binned,
+            bins=roles.bins,
             z=columns[roles.instrument],
             t=columns[roles.treatment],
             y=columns[roles.outcome],

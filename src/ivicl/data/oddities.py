@@ -162,6 +162,8 @@ def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
     continuous = [c for c in x if c.kind == "number" and not np.array_equal(c.values, np.round(c.values))]
     if n < LEAST_ROWS or not continuous:
         return []
+    if any(len(np.unique(column.values)) == n for column in continuous):
+        return []
     frame = pl.DataFrame({str(i): _marked(column) for i, column in enumerate((*others, *x))})
     whole = frame.group_by(frame.columns).len()["len"].to_numpy().astype(np.float64)
     repeated = int((whole - 1).sum())

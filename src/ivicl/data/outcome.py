@@ -18,6 +18,8 @@ from ivicl.data.suspects import with_hint
 from ivicl.errors import InputError
 
 Range = tuple[float, float]
+FEW = 1_000
+"""Values that are worth a list."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,22 @@ def read_outcome(column: Column, outcome_range: Range | None, one: Any) -> Outco
     asked = None if outcome_range is None else _checked_range(outcome_range)
     if one is None:
         column = numbers_from_text(column)
-    levels = column.levels()
+    levels = _levels(column)
     for reader in READERS:
         found = reader(column, levels, asked, one)
         if found is not None:
             return found
     refused = refusal("outcome_kind", column=column.name, count=len(levels), values=show_values(levels))
     raise with_hint(refused, levels)
+
+
+def _levels(column: Column) -> list[Any]:
+    """The different values; of very many numbers some of each end, for no reader asks more of them."""
+    if column.kind != "number" or len(column) < FEW:
+        return column.levels()
+    ordered = np.unique(column.values[~column.missing])
+    kept = ordered if len(ordered) < FEW else np.concatenate([ordered[:FEW], ordered[-FEW:]])
+    return [tidy_number(value) for value in kept]
 
 
 def _checked_range(outcome_range: Range) -> Range:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from ivicl.data.binning import binned_columns
 from ivicl.data.compression import ReadTable, read_compressed
 from ivicl.data.encoding import Column, column_from_array, show_values
+from ivicl.data.moments import holds_numbers
+from ivicl.data.roles import Roles
 from ivicl.data.scanning import TextScan
 from ivicl.errors import InputError
 
@@ -19,28 +23,45 @@ WORTH_MERGING = 100_000
 
 
 def read_frame(
-    df: Any, roles: Mapping[str, str], weights: str | None = None, seed: int = 0, most: int | None = None
+    df: Any,
+    roles: Mapping[str, str],
+    weights: str | None = None,
+    seed: int = 0,
+    most: int | None = None,
+    asked: Roles | None = None,
 ) -> ReadTable:
     """The columns of `roles`. A frame that is lazy, or lies in an engine, is merged there.
 
     `weights` names the column whose entries are added up where rows are merged; `seed` is that of the sample that is
-    drawn where the different rows are more than `most`. Where `most` is given, a frame in memory keeps its order.
+    drawn where the different rows are more than `most`. Where `most` is given, a frame in memory keeps its order. With
+    the roles as they were `asked` for, amounts that are too many are merged into moments before anything is sampled.
     """
     import narwhals as nw
 
     retype = None
     if isinstance(df, TextScan):
         check_names(df.frame.collect_schema().names(), roles)
-        df, retype = (df.frame if weights is None else df.with_numbers(weights)), df.typed
+        numbers = [] if asked is None else [name for name in asked.binned if holds_numbers(df.frame, name)]
+        df, retype = df.with_numbers(*numbers, *([] if weights is None else [weights])), df.typed
     frame = None if isinstance(df, Mapping) else _frame(df, roles)
     if isinstance(frame, nw.LazyFrame):
         check_names(frame.collect_schema().names(), roles)
-        return read_compressed(frame, roles, weights, seed, retype, most)
+        return read_compressed(frame, roles, weights, seed, retype, most, asked)
     if frame is not None and most is None and frame.implementation.is_polars() and len(frame) > WORTH_MERGING:
         check_names(frame.columns, roles)
-        return read_compressed(frame.lazy(), roles, weights, seed, most=len(frame))
+        return _binned(read_compressed(frame.lazy(), roles, weights, seed, most=len(frame)), weights, asked)
     columns = _columns(df if frame is None else frame, roles)
-    return ReadTable(columns, np.ones(len(next(iter(columns.values())))))
+    return _binned(ReadTable(columns, np.ones(len(next(iter(columns.values()))))), weights, asked)
+
+
+def _binned(read: ReadTable, weights: str | None, asked: Roles | None) -> ReadTable:
+    """A table in memory with its covariates in groups, if that was asked for."""
+    if asked is None or asked.bins is None:
+        return read
+    column = None if weights is None else read.columns[weights]
+    people = read.rows if column is None or column.kind == "text" else np.maximum(column.values, 0.0)
+    columns, binned = binned_columns(read.columns, asked.binned, people, asked.bins)
+    return replace(read, columns=columns, binned=binned)
 
 
 def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
@@ -91,6 +112,10 @@ def _refuse_duplicate_names(names: Iterable[str], roles: Mapping[str, str]) -> N
         seen.add(name)
 
 
+def _called(role: str) -> str:
+    return role if role[-1].isdigit() else f"the {role}"  # covariate 2, but the outcome
+
+
 def check_names(names: list[str], roles: Mapping[str, str]) -> None:
     """A column that is not there is named, with the nearest that is."""
     for role, name in roles.items():
@@ -99,4 +124,4 @@ def check_names(names: list[str], roles: Mapping[str, str]) -> None:
         folded = {str(other).lower(): str(other) for other in names}
         near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
         hint = f"the nearest name is '{folded[near[0]]}'" if near else f"the columns are {show_values(list(names), 8)}"
-        raise InputError(f"there is no column '{name}' for the {role}; {hint}.")
+        raise InputError(f"there is no column '{name}' for {_called(role)}; {hint}.")

@@ -27,6 +27,7 @@ class _SharedArguments(TypedDict, total=False):
     missing_outcome: str
     ones: Mapping[str, Any] | None
     cap: float | str | None
+    bins: int | None
     cluster: str | None
     strata: str | None
     sampling_weights: str | None
@@ -74,6 +75,8 @@ class Roles:
     """Column of the blocks within which people or clusters were sampled or assigned."""
     sampling_weights: str | None = None
     """Column of sampling weights: how many people of the population each person stands for."""
+    bins: int | None = None
+    """Groups of about equal size into which covariates with more different numbers are cut; None leaves them whole."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", _names(self.covariates))
@@ -82,6 +85,8 @@ class Roles:
             raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {self.missing!r}.")
         check_missing_outcome(self.missing_outcome)
         check_cap(self.cap)
+        if self.bins is not None and (not isinstance(self.bins, int) or isinstance(self.bins, bool) or self.bins < 2):
+            raise InputError(f"bins must be a whole number of at least 2, but is {self.bins!r}.")
         self.refuse_shared_columns()
         unknown = [name for name in self.ones or {} if name not in (self.outcome, self.treatment, self.instrument)]
         if unknown:
@@ -95,6 +100,11 @@ class Roles:
         others = {"weights": self.weights, "cluster": self.cluster, "strata": self.strata}
         others |= {"sampling weights": self.sampling_weights}
         return found | {role: name for role, name in others.items() if name is not None}
+
+    @property
+    def binned(self) -> list[str]:
+        """Covariates that may be cut: what is a block of the design as well stays whole."""
+        return [name for name in self.covariates or () if self.bins and name not in (self.cluster, self.strata)]
 
     def refuse_shared_columns(self, others: Mapping[str, str] | None = None) -> None:
         """No column may have two roles; `others` are further roles, such as the columns that tell studies apart."""

@@ -18,11 +18,11 @@ def rules() -> dict[str, Any]:
     return loaded
 
 
-def note(name: str, **values: object) -> str:
+def note(name: str, /, **values: object) -> str:
     """A sentence on what was done to the data."""
     return str(rules()["notes"][name]).format(**values)
 
 
-def refusal(name: str, **values: object) -> InputError:
+def refusal(name: str, /, **values: object) -> InputError:
     """A sentence on what cannot be read, as the error to raise."""
     return InputError(str(rules()["errors"][name]).format(**values))

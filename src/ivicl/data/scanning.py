@@ -45,11 +45,11 @@ class TextScan:
 
     frame: pl.LazyFrame
 
-    def with_numbers(self, column: str) -> pl.LazyFrame:
-        """With one column as numbers: weights, which are added up on the way."""
+    def with_numbers(self, *columns: str) -> pl.LazyFrame:
+        """With some columns as numbers: weights, which are added up on the way, and what is cut into groups."""
         import polars as pl
 
-        return self.frame.with_columns(pl.col(column).str.strip_chars().cast(pl.Float64))
+        return self.frame.with_columns(pl.col(column).str.strip_chars().cast(pl.Float64) for column in columns)
 
     @staticmethod
     def typed(merged: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 Each end is a mean over x of a maximum of terms that are linear in the soft law (`mean_terms`). With the coefficients
 c_z(t, y) of the largest term at x, a person with Z=z tells (c_z(T, Y) - E[c_z | x]) / P(Z=z | x) about it. Terms that
 are equal up to noise share the coefficients, by softmax, so that nothing jumps at a tie. For an amount c is linear in
-y. `learn.second.ends` is the same in torch, as the network's graph computes it.
+y. `learn.network.ends` is the same in torch, as the network's graph computes it.
 N rows, Q = 11 quantities.
 """
 
@@ -19,7 +19,7 @@ QUANTITIES = (
     *((name, end) for name in ("ATE", "EY1", "EY0", "ATT", "ATU") for end in ("lower", "upper")),
     ("LATE", "both"),
 )
-"""Which number is which, in the order of the second network's graph."""
+"""Which number is which, in the order of the network's graph."""
 EFFECT_ENDS = (0, 1)
 """Places of the ends of the average effect."""
 ROWS_AT_ONCE = 65_536

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ivicl._shared.records import KeyedRecord
-from ivicl.identification.laws import law_of
+from ivicl.identification.laws import arm_totals, law_of
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,17 @@ class Inequality(KeyedRecord):
     """One-sided, of the hypothesis that the inequality holds in the population."""
     threshold: float | None = None
     """For an outcome that is not binary: the inequality is about 1{Y >= threshold}."""
+    by_means: bool = False
+    """Only means of the outcome were known: the inequality is about the soft law, Y as a share of its range."""
 
     @property
     def violated(self) -> bool:
         return self.excess > 1e-12
 
     def name(self) -> str:
+        if self.by_means:
+            one, other = ("Y", "1-Y") if self.y else ("1-Y", "Y")
+            return f"E[{one}; T={self.t} | Z=1] + E[{other}; T={self.t} | Z=0] <= 1"
         event = "Y" if self.threshold is None else f"1{{Y >= {self.threshold:g}}}"
         return f"P(T={self.t}, {event}={self.y} | Z=1) + P(T={self.t}, {event}={1 - self.y} | Z=0) <= 1"
 
@@ -91,7 +96,7 @@ def nearest_law(counts: np.ndarray) -> np.ndarray:
     """
     counts = np.asarray(counts, dtype=np.float64)
     laws = law_of(counts).reshape(-1, *counts.shape[-3:])
-    people = counts.sum(axis=(-2, -1)).reshape(-1, 2)
+    people = arm_totals(counts).reshape(-1, 2)
     over = level_excess(laws)
     chosen = np.flatnonzero(over.max(axis=1) > 0)
     t = over[chosen].argmax(axis=1)

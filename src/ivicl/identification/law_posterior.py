@@ -41,9 +41,11 @@ class CellMoments:
     """(...) the mean of their squares."""
 
     @classmethod
-    def of(cls, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray, binary: bool) -> CellMoments:
-        """From rows with weights."""
-        total, squares = count_arms(z, t, w * y), count_arms(z, t, w * y * y)
+    def of(
+        cls, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray, binary: bool, v: np.ndarray | None = None
+    ) -> CellMoments:
+        """From rows of w people; of those with different outcomes y is the mean, and v the variance."""
+        total, squares = count_arms(z, t, w * y), count_arms(z, t, w * (y * y + (0.0 if v is None else v)))
         mean, square = (0.5, 0.5) if binary else (total.sum() / w.sum(), squares.sum() / w.sum())
         return cls(count_arms(z, t, w), total, squares, np.array(mean), np.array(square))
 

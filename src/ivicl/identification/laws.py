@@ -53,8 +53,17 @@ def law_of(counts: np.ndarray, pseudo_count: float = 0.0) -> np.ndarray:
     A pseudo-count for each cell makes it the posterior mean under a Dirichlet prior (`strata.cell_pseudo_count`).
     """
     counts = np.asarray(counts, dtype=np.float64) + pseudo_count
-    law: np.ndarray = counts / counts.sum(axis=(-2, -1), keepdims=True)
+    law: np.ndarray = counts / arm_totals(counts)[..., None, None]
     return law
+
+
+def arm_totals(counts: np.ndarray) -> np.ndarray:
+    """(..., 2) people by arm, of counts (..., 2, 2, K); slice by slice, for numpy is slow to sum over a few entries."""
+    if counts.shape[-1] == 2:
+        total: np.ndarray = counts[..., 0, 0] + counts[..., 0, 1] + counts[..., 1, 0] + counts[..., 1, 1]
+    else:
+        total = counts.sum(axis=(-2, -1))
+    return total
 
 
 def arm_means(z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,13 +2,14 @@
 
 Without covariates the law of what is seen is drawn from its posterior, and each estimand is computed at each draw: by
 the method's own formula for E Y(1) and E Y(0). With covariates the same means come from doubly robust scores, and are
-drawn from the normal law that they have in large samples. Nothing is read off another estimand's interval.
+drawn from the normal law that they have in large samples. Nothing is read off another estimand's interval; ratios of
+what the method has posteriors of are of these (`head_ratios`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,18 +24,23 @@ from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBound
 from ivicl.methods.design.factors import design_factors
 from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.estimands import AVERAGE, NEVER_NEGATIVE
+from ivicl.methods.head_ratios import ratios
 from ivicl.methods.joint_draws import MeanDraws
 from ivicl.methods.one_step_means import adjusted_means, ends_of
+from ivicl.posterior import IdentifiedSet
 
 N_DRAWS = 2000
 """Draws of a law that is not next to normal: the ends of a 95 % interval have a Monte Carlo error of a sixteenth of a
 standard error."""
+TOGETHER = 32
+"""Data sets whose draws are computed together: they stay in a core's cache."""
 ONE_STEP = ("exchangeable", "exclusion", "no-interference", "bounded", "large-sample")
 """What the adjusted means rest on."""
 RANDOMISED = ("exchangeable", "no-interference")
 """What the intention-to-treat effect rests on."""
 
 Answers = dict[str, EstimandBounds]
+Heads = Mapping[str, IdentifiedSet]
 
 
 def answers(method: Method, found: MethodBounds, data: IVData, request: Request) -> Answers:
@@ -53,12 +59,15 @@ def answers_of_many(
     ]
     plain, filled = [], dict[int, Answers]()
     for i in missing:
-        adjusted = _from_scores(method, data[i], request) if method.adjusted(found[i], data[i]) else None
+        adjusted = _from_scores(method, found[i], data[i], request) if method.adjusted(found[i], data[i]) else None
         if adjusted is None:
             plain.append(i)
         else:
             filled[i] = adjusted
-    filled |= dict(zip(plain, from_laws(method, [data[i] for i in plain], request), strict=True))
+    # What its heads have answered is not computed a second time from draws.
+    wanted = {name for i in plain for name in method.estimands if name not in own[i]}
+    drawn = from_laws(method, [data[i] for i in plain], [found[i] for i in plain], request, wanted)
+    filled |= dict(zip(plain, drawn, strict=True))
     return [_together(method, found[i], own[i], filled.get(i, {})) for i in range(len(data))]
 
 
@@ -118,8 +127,14 @@ def _from_joint_draws(method: Method, draws: MeanDraws, data: IVData, alpha: flo
     return found
 
 
-def from_laws(method: Method, data: Sequence[IVData], request: Request) -> list[Answers]:
-    """Without covariates: the method's formula at the sample's law, and at draws of it.
+def from_laws(
+    method: Method,
+    data: Sequence[IVData],
+    answered_by: Sequence[MethodBounds],
+    request: Request,
+    wanted: Collection[str],
+) -> list[Answers]:
+    """Without covariates: the method's formula at the sample's law, and at draws of it, for the estimands `wanted`.
 
     Data sets whose law is next to normal go together, at points that lie evenly; the others are drawn one by one.
     """
@@ -127,11 +142,13 @@ def from_laws(method: Method, data: Sequence[IVData], request: Request) -> list[
     even = [settled(each) for each in cells]
     answered: dict[int, Answers] = {}
     for kind in (True, False):
-        here = [i for i, one in enumerate(even) if one is kind]
-        if here:
+        every = [i for i, one in enumerate(even) if one is kind]
+        for start in range(0, len(every), TOGETHER):
+            here = every[start : start + TOGETHER]
             chosen, seed = [cells[i] for i in here], request.random_state
             laws = spread_laws(chosen, seed) if kind else _drawn(chosen, seed)
-            found = _at_laws(method, chosen, laws, [data[i] for i in here], request)
+            heads = [answered_by[i].heads for i in here]
+            found = _at_laws(method, chosen, laws, [data[i] for i in here], heads, request, wanted)
             answered |= dict(zip(here, found, strict=True))
     return [answered[i] for i in range(len(data))]
 
@@ -141,7 +158,13 @@ def _drawn(cells: Sequence[CellMoments], seed: int) -> np.ndarray:
 
 
 def _at_laws(
-    method: Method, cells: list[CellMoments], drawn: np.ndarray, data: Sequence[IVData], request: Request
+    method: Method,
+    cells: list[CellMoments],
+    drawn: np.ndarray,
+    data: Sequence[IVData],
+    heads: Sequence[Heads],
+    request: Request,
+    wanted: Collection[str],
 ) -> list[Answers]:
     """From draws (D, B, 2, 2, 2) of the laws of B data sets."""
     joined = CellMoments.stack(cells)
@@ -149,14 +172,20 @@ def _at_laws(
     share = joined.share_z1
     low, high = np.array([each.outcome_range for each in data]).T
     found: dict[str, Ends] = {}
-    at = method.mean_ends(laws, share)
+    seen = None
+    at = None if set(wanted) <= {"ITT", "LATE"} else method.mean_ends(laws, share)
     if at is not None:
         ends, possible = at
-        found = by_name(ends, Seen.of(possible, share), low, high)
+        seen = Seen.of(possible, share)
+        found = by_name(ends, seen, low, high)
     itt = (high - low) * (laws[..., 1, :, 1].sum(axis=-1) - laws[..., 0, :, 1].sum(axis=-1))
     assumes = dict.fromkeys(found, method.assumptions) | {"ITT": RANDOMISED}
-    answered = _intervals(method, found | {"ITT": (itt, itt)}, request.alpha, assumes)
-    if "LATE" in method.estimands:
+    named = {name: ends for name, ends in (found | {"ITT": (itt, itt)}).items() if name in wanted}
+    answered = _intervals(method, named, request.alpha, assumes, len(data))
+    for k, own in enumerate(heads):
+        if seen is not None:
+            answered[k] |= _ratios(method, answered[k], own, found, seen, k, data[k], request.alpha)
+    if "LATE" in wanted:
         for answer, moments, each in zip(answered, cells, data, strict=True):
             answer["LATE"] = ArmEffects.of_moments(moments).late(request.alpha, _span(each))
     return answered
@@ -165,14 +194,14 @@ def _at_laws(
 def _cells(data: IVData) -> CellMoments:
     """Of the population that the people stand for, counting as many of them as the design makes them worth."""
     people = data.population()
-    cells = CellMoments.of(people.z, people.t, people.y01, people.w, people.binary)
+    cells = CellMoments.of(people.z, people.t, people.y01, people.w, people.binary, people.v)
     if data.design is None:
         return cells
-    worth = float(min(1.0, design_factors(data, yes_no=False).factor.min()))
+    worth = float(min(1.0, design_factors(data).factor.min()))
     return replace(cells, people=worth * cells.people, total=worth * cells.total, squares=worth * cells.squares)
 
 
-def _from_scores(method: Method, data: IVData, request: Request) -> Answers | None:
+def _from_scores(method: Method, answered_by: MethodBounds, data: IVData, request: Request) -> Answers | None:
     """With covariates; None where there is nothing to adjust for."""
     means = adjusted_means(data)
     if means is None:
@@ -182,21 +211,50 @@ def _from_scores(method: Method, data: IVData, request: Request) -> Answers | No
     if method.means is not None:
         drawn = means.draws(N_DRAWS, np.random.default_rng(request.random_state))[:, None]
         low, high = (np.array([end]) for end in data.outcome_range)
-        named = by_name(*ends_of(drawn), low, high)
+        ends, seen = ends_of(drawn)
+        named = by_name(ends, seen, low, high)
         found |= {
             name: replace(entry, interval="confidence", adjusted=True)
-            for name, entry in _intervals(method, named, request.alpha, dict.fromkeys(named, ONE_STEP))[0].items()
+            for name, entry in _intervals(method, named, request.alpha, dict.fromkeys(named, ONE_STEP), 1)[0].items()
         }
+        own = _ratios(method, found, answered_by.heads, named, seen, 0, data, request.alpha)
+        found |= {name: replace(entry, adjusted=True) for name, entry in own.items()}
     return {name: entry for name, entry in found.items() if name in method.estimands}
 
 
+def _ratios(
+    method: Method,
+    known: Answers,
+    heads: Heads,
+    named: Mapping[str, Ends],
+    seen: Seen,
+    k: int,
+    data: IVData,
+    alpha: float,
+) -> Answers:
+    """Of the k-th data set: ratios of what the method itself has posteriors of, in the place of those of the law."""
+    if not heads:
+        return {}
+    low, span = data.outcome_range[0], _span(data)
+    drawn = {name: (lower[:, k], upper[:, k]) for name, (lower, upper) in named.items() if name in heads}
+    mean_treated = low + span * seen.outcome_treated[:, k] / np.maximum(seen.treated[:, k], 1e-300)
+    found = ratios(heads, drawn, mean_treated)
+    entries = {
+        name: EstimandBounds.from_draws(lower[:, None], upper[:, None], alpha, method.assumptions)[0]
+        for name, (lower, upper) in found.items()
+        if name in known
+    }
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
 def _intervals(
-    method: Method, named: Mapping[str, Ends], alpha: float, assumes: Mapping[str, tuple[str, ...]]
+    method: Method, named: Mapping[str, Ends], alpha: float, assumes: Mapping[str, tuple[str, ...]], number: int
 ) -> list[Answers]:
-    """By data set, from arrays (1 + draws, data sets) with the estimate first; averages over nobody are left out."""
-    wanted = {name: ends for name, ends in named.items() if name in method.estimands}
-    answered: list[Answers] = [{} for _ in range(next(iter(named.values()))[0].shape[1])]
-    for name, ends in wanted.items():
+    """For a number of data sets, from arrays (1 + draws, number) with the estimate first; averages over nobody are left
+    out."""
+    known = {name: ends for name, ends in named.items() if name in method.estimands}
+    answered: list[Answers] = [{} for _ in range(number)]
+    for name, ends in known.items():
         for answer, entry in zip(answered, EstimandBounds.from_draws(*ends, alpha, assumes[name]), strict=True):
             if entry is not None:
                 answer[name] = entry

@@ -37,16 +37,17 @@ class ArmEffects:
         """The plain differences in means, with the variances of two independent samples, or those of the design."""
         if data.design is not None:
             return cls._under_design(data)
-        return cls.of_moments(CellMoments.of(data.z, data.t, data.y01, data.w, data.binary))
+        return cls.of_moments(CellMoments.of(data.z, data.t, data.y01, data.w, data.binary, data.v))
 
     @classmethod
     def _under_design(cls, data: IVData) -> ArmEffects:
         mass, seen = data.mass, np.column_stack([data.y01, data.t])
         share = mass @ data.z / mass.sum()
         # The mean of these is the difference between the arms; `mean_variance` centres them within each.
-        scores = np.where(data.z == 1, 1 / share, -1 / (1 - share))[:, None] * seen
+        side = np.where(data.z == 1, 1 / share, -1 / (1 - share))[:, None]
+        scores = side * seen
         outcome, treatment = (mass @ scores / mass.sum()).tolist()
-        found = mean_variance(scores, data)
+        found = mean_variance(scores, data, slope=side * np.array([1.0, 0.0]))
         (var_outcome, covariance), (_, var_treatment) = found.covariance.tolist()
         degrees = float(found.degrees.min())
         return cls(outcome, treatment, var_outcome, var_treatment, covariance, degrees=degrees)

@@ -11,121 +11,34 @@ import importlib
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ivicl._shared.records import KeyedRecord, Record
 from ivicl.errors import InputError, IVICLError, MissingDependencyError, ModelFileError
 from ivicl.methods import lost
 from ivicl.methods.estimand_bounds import Covers as Covers
-from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.estimand_bounds import IntervalKind as IntervalKind
 from ivicl.methods.estimands import AVERAGE, estimand
-from ivicl.posterior import BinnedPosterior, IdentifiedSet
+from ivicl.methods.request import COVERS as COVERS
+from ivicl.methods.request import NO_SAMPLING_ERROR as NO_SAMPLING_ERROR
+from ivicl.methods.request import Estimates as Estimates
+from ivicl.methods.request import MethodBounds as MethodBounds
+from ivicl.methods.request import ModelInfo as ModelInfo
+from ivicl.methods.request import NoOptions as NoOptions
+from ivicl.methods.request import Request as Request
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ivicl.data import IVData
     from ivicl.identification.weaker_ends import EndsAtLaw
-    from ivicl.methods.joint_draws import MeanDraws
-    from ivicl.methods.outcomes import Thresholds
-    from ivicl.methods.row_laws import RowLaws
 
 _log = logging.getLogger(__name__)
 
 NO_STUDY_CAN_HELP = (ImportError, ModelFileError)
 """What is wrong with the installation: it ends a run of many studies, where other errors are the study's own."""
 
-NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for sampling error."
-"""The warning of every method whose interval is an estimate."""
-
 LostOutcomes = Literal["free", "filled", "no"]
-COVERS: tuple[Covers, ...] = ("set", "effect")
-"""What an interval is meant to hold: the whole identified set, or the effect.
-
-Quantiles of the effect are shorter, and lie inside the identified set where the prior finds its ends unlikely.
-"""
-
-
-@dataclass(frozen=True)
-class NoOptions:
-    """For methods without options of their own."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the user asked of a method, checked."""
-
-    alpha: float = 0.05
-    """1 - alpha is the credibility or confidence of the interval."""
-    estimand: str | None = None
-    """What is asked for, one of the method's `estimands`; None leaves it to the method."""
-    assume: tuple[str, ...] = ()
-    """What the user grants beyond the method's own assumptions: keys of its `may_assume`."""
-    combine: str = "means"
-    """What is made of an outcome that is not binary, a key of `ivicl.methods.outcomes.COMBINATIONS`."""
-    covers: Covers | None = None
-    """What the interval is to hold; None leaves it to the method."""
-    n_thresholds: int = 16
-    """How many binary problems a bounded outcome becomes."""
-    random_state: int = 0
-    progress: bool = False
-    """Show a progress bar on stderr."""
-    own: Any = NoOptions()
-    """The method's own options: an instance of its `Method.options`."""
-
-
-@dataclass(frozen=True)
-class Estimates(Record):
-    """Point estimates of the ends of the identified set, in outcome units; both are one number where it is a point."""
-
-    lower: float
-    upper: float
-    se_lower: float | None = None
-    se_upper: float | None = None
-
-
-@dataclass(frozen=True)
-class ModelInfo(KeyedRecord):
-    """The network behind an answer."""
-
-    name: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class MethodBounds:
-    """The answer of one method."""
-
-    lower: float
-    """In outcome units; at the level alpha when the method allows for sampling error."""
-    upper: float
-    posterior: BinnedPosterior | None = None
-    """Of the effect, for Bayesian methods."""
-    identified_set: IdentifiedSet | None = None
-    covers: Covers = "set"
-    """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
-    estimand: str = AVERAGE
-    """What is bounded: a name of `ivicl.methods.estimands.ESTIMANDS`, or one of the method's own."""
-    estimates: Estimates | None = None
-    """Without allowance for sampling error; None where the method has nothing but its interval."""
-    thresholds: Thresholds | None = None
-    """How an outcome that is not binary was cut."""
-    model: ModelInfo | None = None
-    adjusted: bool | None = None
-    """The covariates were used; None means as the method does when there are some."""
-    draws: MeanDraws | None = None
-    """Joint posterior draws of what every estimand is made of, for methods that have them."""
-    row_laws: RowLaws | None = None
-    """The law that it found at each row, where it knows one."""
-    estimands: Mapping[str, EstimandBounds] = field(default_factory=dict)
-    """What the method itself says of other estimands, by name; what it declares and leaves out here is filled in by
-    `ivicl.methods.answers`."""
-    warnings: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
-    """Extras that JSON can hold, for the curious: nothing in the package reads them."""
-
 
 Lazy = str | Callable[..., Any]
 """A function, or where it is, as "module:function": then it is imported when it is first called."""
@@ -136,13 +49,15 @@ class Method:
     """A way to bounds. `IVBounds(method=...)` takes the name of one that is known, or an object like this.
 
     Examples:
-        >>> from ivicl import IVBounds
-        >>> from ivicl.methods import Method, MethodBounds
+        >>> from ivicl import IVBounds, IVData
+        >>> from ivicl.methods import Method, MethodBounds, Request
         >>> def before_any_data(data, request):
         ...     return MethodBounds(-1.0, 1.0)
         >>> nothing = Method("nothing", "No data", before_any_data, interval="estimate", summary="what is known before")
         >>> IVBounds(method=nothing).fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).width
         2.0
+        >>> nothing.bounds(IVData.from_counts([158, 14, 0, 0, 52, 12, 23, 78]), Request()).upper
+        1.0
     """
 
     name: str
@@ -177,6 +92,9 @@ class Method:
     reads_design: bool = False
     """Its function allows for clusters, strata and sampling weights (`data.design`). Else an estimate is given the
     population that the people stand for, as if its people were the data, and an interval refuses."""
+    moments: bool = False
+    """Its function reads no more of an amount than means and variances, so that rows may stand for people whose
+    outcomes differ (`data.v`); else such data are refused."""
     options: type = NoOptions
     """A frozen dataclass of its own keywords; its `__post_init__` refuses wrong values with an InputError."""
     extra: str | None = None
@@ -251,6 +169,8 @@ class Method:
 
     def _as_asked(self, data: IVData) -> list[IVData]:
         """The data sets that its function is given: one, or both fills of the lost outcomes."""
+        if not self.moments:
+            data.of_each_person(f"method '{self.name}'")
         if data.design is not None and not self.reads_design:
             data = self._without_design(data)
         if data.lost is None or self.lost_outcomes == "free":

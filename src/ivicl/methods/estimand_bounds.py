@@ -17,7 +17,14 @@ Covers = Literal["set", "effect"]
 
 @dataclass(frozen=True)
 class EstimandBounds(Record):
-    """What a result says of one estimand, in outcome units. An end that nothing limits is None (null in JSON)."""
+    """What a result says of one estimand, in outcome units. An end that nothing limits is None (null in JSON).
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> att = IVBounds("balke-pearl").fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).estimands["ATT"]
+        >>> round(att.estimate_lower, 4), att.lower < att.estimate_lower < att.upper, att.interval
+        (0.7581, True, 'credible')
+    """
 
     lower: float
     """Of the interval at the result's level."""

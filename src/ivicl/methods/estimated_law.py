@@ -100,7 +100,7 @@ def _cells(data: IVData) -> np.ndarray | None:
 def _law(parts: list[IVData], adjusted: bool) -> EstimatedLaw:
     people = np.stack([count_arms(part.z, part.t, part.w) for part in parts])
     sums = np.stack([count_arms(part.z, part.t, part.w * part.y01) for part in parts])
-    squares = np.stack([count_arms(part.z, part.t, part.w * part.y01**2) for part in parts])
+    squares = np.stack([count_arms(part.z, part.t, part.w * (part.y01**2 + _inside(part))) for part in parts])
     seen = np.maximum(people, 1.0)
     mean = np.clip(np.where(people > 0, sums / seen, 0.5), 0.0, 1.0)
     yes_no = mean * (1 - mean)
@@ -110,3 +110,8 @@ def _law(parts: list[IVData], adjusted: bool) -> EstimatedLaw:
     arms = people.sum(axis=-1)
     n = arms.sum(axis=-1)
     return EstimatedLaw(n / n.sum(), arms[:, 1] / n, people, mean, worth, adjusted)
+
+
+def _inside(data: IVData) -> np.ndarray | float:
+    """The variance of the outcome among the people of each row."""
+    return 0.0 if data.v is None else data.v

@@ -7,7 +7,7 @@ people show beyond it is added, which takes away the bias of the borrowing to fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ivicl.data import IVData
 from ivicl.identification.end_scores import EFFECT_ENDS, end_scores
 from ivicl.methods.design.rows_law import rows_law
 from ivicl.methods.design.variance import mean_variance
+from ivicl.methods.row_laws import RowLaws
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,23 @@ class GroupEnds:
     se_upper: float
 
 
-def group_ends(data: IVData, groups: Sequence[np.ndarray]) -> list[GroupEnds]:
-    """For groups given as rows (N,), true for those who belong to it; each needs people in both arms."""
+def group_ends(data: IVData, groups: Sequence[np.ndarray], known: RowLaws | None = None) -> list[GroupEnds]:
+    """For groups given as rows (N,), true for those who belong to it; each needs people in both arms.
+
+    `known` is the law that a method found at its rows; without it the law is a ridge regression's.
+    """
     low, high = data.outcome_range
-    law = rows_law(data)
+    # Raw rows and merged ones are the same input, as everywhere that fits at rows are used.
+    columns = data.x.shape[1]
+    data = replace(data, x=np.column_stack([data.x, *groups])).by_moments()
+    data, groups = replace(data, x=data.x[:, :columns]), list(data.x[:, columns:].T > 0)
+    law = rows_law(data, known)
     found = end_scores(law.law, law.chance, data.z, data.t, data.y01, data.mass, EFFECT_ENDS)
     ends = []
     for rows in groups:
         share = data.mass[rows] / data.mass[rows].sum()
         value = found.value + share @ (found.at_x[rows] + found.score[rows])
-        error = np.sqrt(mean_variance(found.score[rows], data.take(rows)).variance)
+        error = np.sqrt(mean_variance(found.score[rows], data.take(rows), slope=found.slope[rows]).variance)
         lower, upper = (high - low) * np.clip(value, -1.0, 1.0)
         middle = 0.5 * (lower + upper)  # only noise crosses them
         se_lower, se_upper = (high - low) * error

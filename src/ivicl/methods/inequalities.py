@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.inequalities import Inequality, check_counts
+from ivicl.identification.losses import LOST
 from ivicl.methods.design.factors import effective
+from ivicl.methods.lost import soft_table
 
 
 def check(data: IVData) -> list[Inequality]:
     """The four inequalities; for an outcome that is not binary, each at the threshold where its p-value is smallest.
 
+    Where only means are known, the soft law must keep them: a careful test, for amounts vary less than yes and no.
     Under a design the tests count as many people as the data are worth.
     """
     data = effective(data)
     if data.binary:
         return check_counts(data.counts(), lost=data.lost_counts())
+    if data.v is not None:
+        found = check_counts(soft_table(data)[..., :LOST], lost=data.lost_counts())
+        return [replace(inequality, by_means=True) for inequality in found]
     worst: dict[tuple[int, int], Inequality] = {}
     for c in _test_thresholds(data):
         for inequality in check_counts(data.threshold(c).counts(), float(c), data.lost_counts()):

@@ -36,6 +36,7 @@ def count_tables(data: IVData) -> tuple[np.ndarray, np.ndarray]:
     """(M, 2, 2, 3) people by [z][t][0, 1, lost], one table a threshold, and the length of outcome of each."""
     if data.binary:
         return data.cells()[None], np.ones(1)
+    data.of_each_person("a bound by thresholds")
     counts, lengths = count_thresholds(data.z, data.t, data.y, data.w, data.outcome_range)
     lost = np.broadcast_to(data.lost_counts(), (len(counts), 2, 2))[..., None]
     return np.concatenate([counts, lost], axis=-1), lengths
@@ -52,7 +53,8 @@ def joined(data: IVData, down: MethodBounds, up: MethodBounds) -> MethodBounds:
     """One answer from those for the two fills: the lower end of the first, the upper end of the second, moved."""
     if down.covers == "effect":
         raise InputError(NO_PRIOR_FOR_THE_LOST.format(combine="" if data.binary else ", combine='comonotone'"))
-    lower_gap, upper_gap = beyond_the_fill(data, *fills(data))
+    by_means = down.thresholds is not None and down.thresholds.combine == "means"
+    lower_gap, upper_gap = beyond_the_fill(data, *fills(data), by_means)
     identified = None
     if down.identified_set is not None and up.identified_set is not None:
         identified = IdentifiedSet(
@@ -71,6 +73,7 @@ def joined(data: IVData, down: MethodBounds, up: MethodBounds) -> MethodBounds:
         estimates=estimates,
         estimands={},
         draws=None,
+        heads={},
         warnings=tuple(dict.fromkeys((*down.warnings, *up.warnings))),
         details=down.details | extra,
     )
@@ -94,15 +97,18 @@ def fills(data: IVData) -> tuple[np.ndarray, np.ndarray]:
     return worst_ones(nearest_cells(soft_table(data)))
 
 
-def beyond_the_fill(data: IVData, down: np.ndarray, up: np.ndarray) -> tuple[float, float]:
+def beyond_the_fill(data: IVData, down: np.ndarray, up: np.ndarray, by_means: bool = False) -> tuple[float, float]:
     """By how much the program lies outside the fill, at the lower and at the upper end, in outcome units.
 
     At the sample's law without covariates and, where there are some, on average over the law at each x; by thresholds
-    and by the means, for the method may use either. The largest counts: too wide by a little is better than too narrow.
+    and by the means, unless the method is known to use the means alone. The largest counts: too wide by a little is
+    better than too narrow.
     """
     span = data.outcome_range[1] - data.outcome_range[0]
-    tables, lengths = count_tables(data)
-    found = [lengths @ np.stack(_gaps(tables, down, up), axis=-1)]
+    found = []
+    if data.binary or not by_means:
+        tables, lengths = count_tables(data)
+        found.append(lengths @ np.stack(_gaps(tables, down, up), axis=-1))
     if not data.binary:
         found.append(span * np.array(_gaps(soft_table(data), down, up)))
     if data.covariates:

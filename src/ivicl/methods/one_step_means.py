@@ -24,6 +24,8 @@ LEAST_PEOPLE = 20
 """In each arm; with fewer there is nothing to learn from covariates."""
 MOST_COLUMNS = 100
 """Beyond these the columns least associated with instrument, treatment and outcome are left out."""
+MOST_ROWS = 500_000
+"""Of a block with fits of its own."""
 CLIP = 0.01
 """P(Z | x) is kept this far from 0 and 1."""
 
@@ -65,9 +67,31 @@ class AdjustedMeans:
 
 
 def adjusted_means(data: IVData) -> AdjustedMeans | None:
-    """The nine means; None where there are no covariates to adjust for, or too few people to learn from them."""
+    """The nine means; None where there are no covariates to adjust for, or too few people to learn from them.
+
+    Of very many rows each block of every k-th one has its own fits, which learn no less for it, and the answer is the
+    blocks' average: memory is that of a block.
+    """
+    if not data.covariates:
+        return None
+    if not data.binary:
+        data = data.by_moments()  # fits without a person's own outcome are cut to what is possible: that is not linear
+    number = -(-len(data.w) // MOST_ROWS) if data.design is None else 1
+    if number == 1:
+        return _adjusted(data)
+    blocks = [data.take(np.arange(k, len(data.w), number)) for k in range(number)]
+    found = [_adjusted(block) for block in blocks]
+    share = np.array([block.w.sum() for block in blocks]) / data.w.sum()
+    if any(each is None for each in found):
+        return None
+    means = sum(s * each.means for s, each in zip(share, found, strict=True) if each is not None)
+    covariance = sum(s**2 * each.covariance for s, each in zip(share, found, strict=True) if each is not None)
+    return AdjustedMeans(np.asarray(means), np.asarray(covariance))
+
+
+def _adjusted(data: IVData) -> AdjustedMeans | None:
     arms = [data.w[data.z == z].sum() for z in (0, 1)]
-    if not data.covariates or min(arms) < LEAST_PEOPLE:
+    if min(arms) < LEAST_PEOPLE:
         return None
     x = _columns(data)
     if not x.shape[1]:
@@ -75,25 +99,33 @@ def adjusted_means(data: IVData) -> AdjustedMeans | None:
     y = data.y01
     seen = np.column_stack([data.t, y * data.t, y * (1 - data.t)])
     e = np.clip(logistic_without_own(x, data.z, data.w), CLIP, 1 - CLIP)
-    blocks = []
+    blocks, slopes = [], []
+    read = np.column_stack([np.zeros(len(y)), data.t, 1 - data.t])  # how T, Y T and Y (1-T) change with Y
     for z, probability in ((0.0, 1 - e), (1.0, e)):
         here = data.z == z
         expected = np.clip(ridge_without_own(x, seen, data.w, here), 0.0, 1.0)
         weight = np.where(here, 1.0 / probability, 0.0)
         weight *= data.mass.sum() / (data.mass @ weight)
         blocks.append(expected + weight[:, None] * (seen - expected))
+        slopes.append(weight[:, None] * read)
     scores = np.column_stack([*blocks, seen])
-    covariance, degrees = score_covariance(scores, data)
+    covariance, degrees = score_covariance(scores, data, np.column_stack([*slopes, read]))
     return AdjustedMeans(data.mass @ scores / data.mass.sum(), covariance, degrees)
 
 
-def score_covariance(scores: np.ndarray, data: IVData) -> tuple[np.ndarray, float]:
-    """The covariance of the scores' means and its degrees of freedom: the place that knows how people were sampled."""
+def score_covariance(scores: np.ndarray, data: IVData, slope: np.ndarray) -> tuple[np.ndarray, float]:
+    """The covariance of the scores' means and its degrees of freedom: the place that knows how people were sampled.
+
+    `slope` says how the scores change with the outcome, which differs among the people of a merged row.
+    """
     if data.design is not None:
-        found = mean_variance(scores, data)
+        found = mean_variance(scores, data, slope=slope)
         return found.covariance, float(found.degrees.min())
     away = scores - data.w @ scores / data.n
-    covariance: np.ndarray = (away * data.w[:, None]).T @ away / (data.n * max(data.n - 1.0, 1.0))
+    squares = (away * data.w[:, None]).T @ away
+    if data.v is not None:
+        squares += (slope * (data.w * data.v)[:, None]).T @ slope
+    covariance: np.ndarray = squares / (data.n * max(data.n - 1.0, 1.0))
     return covariance, math.inf
 
 

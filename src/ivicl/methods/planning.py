@@ -1,9 +1,8 @@
 """What a study of a given design can be expected to say: its bounds, their width and the chance to tell the sign.
 
-Two layers of chance. The network's interval at the counts that the design expects says how far it reaches beyond the
-estimated ends (for an amount, the posterior of the ends does), and in a study that happens to be more or less certain
-than that, in proportion to the end's standard error. Simulated studies say where the estimated ends fall; they need
-closed forms alone, so a hundred designs take seconds.
+Two layers of chance. Simulated studies say where the estimated ends fall; they need closed forms alone. The network's
+interval at a few of them says how far it reaches beyond the estimated ends, in their standard errors, and so for the
+others (for an amount, the posterior of the ends at the expected table does): a hundred designs take seconds.
 """
 
 from __future__ import annotations
@@ -34,6 +33,8 @@ LEAST_IN_ARM = 4
 """Expected people that the network is asked about."""
 AT_ONCE = 20
 """Designs computed together."""
+ASKED = 12
+"""Studies of each design that the network is asked about, for each end."""
 NOT_WORTH = 0.1
 """More people are no longer worth it where they would take less than this share off the width."""
 
@@ -68,7 +69,9 @@ class Design(Record):
         if not low < high:
             raise InputError(f"the outcome's range must be LOW below HIGH, but is {low:g}, {high:g}.")
         if self.n != int(self.n) or self.n < 8:
-            raise InputError(f"n must be a whole number of at least 8 people, but is {self.n:g}.")
+            raise InputError(
+                f"n must be a whole number of at least 8, but is {self.n:g}; give the people of both arms together."
+            )
         for name, least, most in (
             ("takeup", 0.0, 1.0),
             ("takeup_control", 0.0, 1.0),
@@ -78,12 +81,20 @@ class Design(Record):
         ):
             value = getattr(self, name)
             if not least <= value <= most:
+                remedy = (
+                    "; write 0.7 for 70 %" if (least, most) == (0, 1) else "; correct it, or widen the outcome's range"
+                )
                 shown = {"untreated": "the first mean or rate", "treated": "the second mean or rate"}.get(name, name)
-                raise InputError(f"{shown} must lie between {least:g} and {most:g}, but is {value:g}.")
+                raise InputError(f"{shown} must lie between {least:g} and {most:g}, but is {value:g}{remedy}.")
         if not 0 < self.share < 1:
-            raise InputError(f"share must lie between 0 and 1, but is {self.share:g}.")
+            raise InputError(
+                f"share must lie between 0 and 1, but is {self.share:g}; write 0.5 for half of the people."
+            )
         if min(self.n * self.share, self.n * (1 - self.share)) < 2:
-            raise InputError(f"share {self.share:g} of {self.n:,} people leaves fewer than two in an arm.")
+            raise InputError(
+                f"share {self.share:g} of {self.n:,} people leaves fewer than two in an arm; plan for more people, or "
+                "for a share nearer to 0.5."
+            )
         for mean, sd in ((self.untreated, self.sd_untreated), (self.treated, self.sd_treated)):
             most = math.sqrt((mean - low) * (high - mean))
             if sd is not None and not 0 < sd <= most * (1 + 1e-9):
@@ -171,13 +182,18 @@ def _expect(designs: Sequence[Design], alpha: float, rng: np.random.Generator) -
     middle = _smoothed(people, mean)
     reach = np.stack([np.quantile(drawn[0], alpha / 2, axis=1), np.quantile(drawn[1], 1 - alpha / 2, axis=1)])
     reach -= np.stack(sharp_ends(middle))
-    _ask_the_network(reach, designs, table.counts, alpha)
-    reach *= np.array([design.stretch(alpha) for design in designs])
     studies = _studies(table, rng)
-    arms = people.sum(axis=-1)
-    relative = _standard_errors(studies, arms[:, None]) / _standard_errors(middle, arms)[..., None]
-    relative[:, [design.sd_untreated is not None for design in designs]] = 1.0
-    lower, upper = np.clip(np.stack(sharp_ends(studies)) + reach[..., None] * relative, -1.0, 1.0)
+    ends, arms = np.stack(sharp_ends(studies)), people.sum(axis=-1)
+    errors = _standard_errors(studies, arms[:, None])
+    expected = _standard_errors(middle, arms)
+    amounts = [design.sd_untreated is not None for design in designs]
+    errors[:, amounts] = expected[:, amounts, None]  # an amount's spread is given, not estimated from its rate
+    beyond = (reach / expected)[..., None] * errors
+    for i, design in enumerate(designs):
+        if not amounts[i] and arms[i].min() >= LEAST_IN_ARM:
+            beyond[:, i] = _by_the_network(studies[i], arms[i], ends[:, i], errors[:, i], alpha)
+        beyond[:, i] *= design.stretch(alpha)
+    lower, upper = np.clip(ends + beyond, -1.0, 1.0)
     upper = np.maximum(lower, upper)
     chance = ((lower > 0) | (upper < 0)).mean(axis=1)
     return [
@@ -186,21 +202,32 @@ def _expect(designs: Sequence[Design], alpha: float, rng: np.random.Generator) -
     ]
 
 
-def _ask_the_network(reach: np.ndarray, designs: Sequence[Design], counts: np.ndarray, alpha: float) -> None:
-    """Where the outcome is yes or no, the reach (2, M) of the default method's interval at the expected counts."""
-    whole = np.rint(counts)
-    asked = [
-        i
-        for i, design in enumerate(designs)
-        if design.sd_untreated is None and whole[i].sum(axis=(-2, -1)).min() >= LEAST_IN_ARM
-    ]
+def _by_the_network(
+    studies: np.ndarray, arms: np.ndarray, ends: np.ndarray, errors: np.ndarray, alpha: float
+) -> np.ndarray:
+    """(2, S) how far the default method's interval reaches beyond the ends of yes/no studies (S, 2, 2, 2).
+
+    It is asked at some of the studies, and in standard errors read off between them: where another term comes to bind,
+    the posterior of an end has a longer tail than elsewhere.
+    """
     method = resolve("ivicl")
     request = Request(alpha=alpha, own=method.own_options({}))
-    answers = method.bounds_of_many([IVData.from_counts(whole[i]) for i in asked], request)
-    for i, found in zip(asked, answers, strict=True):
-        if isinstance(found, MethodBounds):
-            ends = np.stack(sharp_ends(nearest_law(whole[i] + cell_pseudo_count())))
-            reach[:, i] = np.array([found.lower, found.upper]) - ends
+    ranks = np.rint(np.linspace(0.01, 0.99, ASKED) * (len(studies) - 1)).astype(np.intp)
+    chosen = np.argsort(ends, axis=1, kind="stable")[:, ranks]  # (2, ASKED)
+    people = (arms + 4 * cell_pseudo_count())[:, None, None]
+    counts = np.maximum(np.rint(studies[chosen.ravel()] * people - cell_pseudo_count()), 0)
+    found = method.bounds_of_many([IVData.from_counts(table) for table in counts], request)
+    reach = np.empty_like(ends)
+    for side in (0, 1):
+        known = [
+            (k, (each.lower, each.upper)[side])
+            for k, each in zip(chosen[side], found[side * ASKED :][:ASKED], strict=True)
+            if isinstance(each, MethodBounds)
+        ]
+        places, bounds = np.array([k for k, _ in known]), np.array([bound for _, bound in known])
+        units = (bounds - ends[side, places]) / errors[side, places]
+        reach[side] = errors[side] * np.interp(ends[side], ends[side, places], units)
+    return reach
 
 
 def _standard_errors(laws: np.ndarray, arms: np.ndarray) -> np.ndarray:

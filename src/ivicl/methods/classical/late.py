@@ -92,6 +92,7 @@ METHOD = Method(
     covers=("effect",),
     uses_covariates=True,
     lost_outcomes="free",
+    moments=True,
     reads_design=True,
     rung=3,
     colour="#5c940d",

@@ -70,10 +70,15 @@ def _ends(data: IVData) -> tuple[float, float]:
 def _negative_complier_mass(data: IVData) -> float:
     """How far P(Y=y, T=1 | Z) falls, or P(Y=y, T=0 | Z) rises, with Z: above zero only if there are defiers.
 
-    For an outcome that is not binary, the question is put to Y at least its median.
+    For an outcome that is not binary, the question is put to Y at least its median, or to its means where no more is
+    known.
     """
-    binary = data if data.binary else data.threshold(float(weighted_quantile(data.y, data.w, 0.5)))
-    law = law_of(binary.cells())
+    if data.v is not None:
+        cells = soft_table(data)
+    else:
+        binary = data if data.binary else data.threshold(float(weighted_quantile(data.y, data.w, 0.5)))
+        cells = binary.cells()
+    law = law_of(cells)
     seen, lost = law[..., :LOST], law[..., LOST]
     more_treated = seen[0, 1] - seen[1, 1] - lost[1, 1]
     more_untreated = seen[1, 0] - seen[0, 0] - lost[0, 0]
@@ -91,5 +96,6 @@ METHOD = Method(
     estimands=ALL,
     means=without_defiers,
     lost_outcomes="free",
+    moments=True,
     colour="#e67700",
 )

@@ -1,8 +1,6 @@
 """How many people a table is worth, for each end: n V0 / V, where V is the variance of its scores under the design.
 
-V0 is that of as many independent people. On today's graph, which knows yes and no alone, V0 is of yes/no people with
-the same means, so that an amount, whose outcomes vary less, is worth more; a graph that reads the spread itself takes
-V0 of people with these same amounts, and without a design its factor is exactly 1.
+V0 is that of as many independent people with the same outcomes: without a design the factor is exactly 1.
 """
 
 from __future__ import annotations
@@ -15,10 +13,6 @@ from ivicl.data import IVData
 from ivicl.identification.end_scores import EFFECT_ENDS, EndScores, end_scores, noise
 from ivicl.methods.design.rows_law import RowsLaw, one_law, rows_law
 from ivicl.methods.design.variance import mean_variance
-
-PRIOR_PEOPLE = 4
-"""An amount's variance is shrunk towards that of yes/no people as if so many of them had been seen: a handful of
-people who happen to agree do not prove that outcomes never vary."""
 
 
 @dataclass(frozen=True)
@@ -35,40 +29,35 @@ class Factors:
     """What it was computed from; None where nothing had to be."""
 
 
-def design_factors(
-    data: IVData, which: tuple[int, ...] = EFFECT_ENDS, yes_no: bool = True, law: RowsLaw | None = None
-) -> Factors:
+def design_factors(data: IVData, which: tuple[int, ...] = EFFECT_ENDS, law: RowsLaw | None = None) -> Factors:
     """The factors of one data set.
 
     Args:
         data: the people, with their design.
         which: places in `end_scores.QUANTITIES`.
-        yes_no: compare with people whose outcome is 0 or 1, as a graph needs that reads no spread.
         law: the law at the rows; the one of `rows_law` when None.
     """
-    if data.design is None and (data.binary or not yes_no):
+    if data.design is None:
         return Factors(np.ones(len(which)), np.full(len(which), np.inf), np.full(len(which), np.nan))
-    law = law or rows_law(data)
-    found = _factors(data, which, yes_no, law, worth=1.0)
+    if law is None:
+        # Raw rows and merged ones are the same input: fits at rows are not linear in their outcomes.
+        data = data.by_moments()
+        law = rows_law(data)
+    found = _factors(data, which, law, worth=1.0)
     # Terms are compared by their noise, which is that of as many people as the first answer says there are.
-    return found if data.design is None else _factors(data, which, yes_no, law, worth=min(1.0, found.factor.min()))
+    return _factors(data, which, law, worth=min(1.0, found.factor.min()))
 
 
-def _factors(data: IVData, which: tuple[int, ...], yes_no: bool, law: RowsLaw, worth: float) -> Factors:
+def _factors(data: IVData, which: tuple[int, ...], law: RowsLaw, worth: float) -> Factors:
     mass, y01 = data.mass, data.y01
     arms = np.array([mass[data.z == 0].sum(), mass[data.z == 1].sum()])
     scores = end_scores(law.law, law.chance, data.z, data.t, y01, mass, which, noise(worth * arms))
     n = float(data.w.sum())
-    compared = independent = mass @ _centred(scores.score, data, mass) ** 2 / n**2
-    if yes_no and not data.binary:
-        compared = independent + mass @ (scores.slope**2 * (y01 * (1 - y01))[:, None]) / n**2
-    variance, degrees = independent, np.full(len(which), np.inf)
-    if data.design is not None:
-        variance, degrees = _under_design(scores, data)
-    if yes_no and not data.binary:
-        variance = (n * variance + PRIOR_PEOPLE * compared) / (n + PRIOR_PEOPLE)
-    known = variance > 1e-12 * compared
-    factor = np.where(known, compared / np.where(known, variance, 1.0), 1.0)
+    inside = 0.0 if data.v is None else scores.slope**2 * data.v[:, None]
+    independent = mass @ (_centred(scores.score, data, mass) ** 2 + inside) / n**2
+    variance, degrees = _under_design(scores, data)
+    known = variance > 1e-12 * independent
+    factor = np.where(known, independent / np.where(known, variance, 1.0), 1.0)
     # Rounding must not tell a design that changes nothing from none.
     return Factors(np.where(np.abs(factor - 1) < 1e-9, 1.0, factor), degrees, variance, scores)
 
@@ -86,7 +75,7 @@ def _under_design(scores: EndScores, data: IVData) -> tuple[np.ndarray, np.ndarr
     design = data.design
     # Sampling weights say that the population is meant: then who was drawn is a source of error too.
     drawn = scores.score + scores.at_x if design is not None and design.sampling is not None else scores.score
-    people = mean_variance(drawn, data, clusters=False)
+    people = mean_variance(drawn, data, clusters=False, slope=scores.slope)
     if design is None or design.cluster is None:
         return people.variance, people.degrees
     together = mean_variance(drawn, data)
@@ -99,7 +88,7 @@ def effective(data: IVData) -> IVData:
     if data.design is None:
         return data
     everybody = data.filled()
-    worth = min(1.0, float(design_factors(everybody, yes_no=False, law=one_law(everybody)).factor.min()))
+    worth = min(1.0, float(design_factors(everybody, law=one_law(everybody)).factor.min()))
     whole = data.population()
     lost = None if whole.lost is None else replace(whole.lost, w=whole.lost.w * worth)
     return replace(whole, w=whole.w * worth, lost=lost)

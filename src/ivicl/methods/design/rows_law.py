@@ -1,8 +1,9 @@
-"""The law at each row: the seam through which a network that returns one will give it.
+"""The law at each row: the one that a method found there, or else a ridge regression's.
 
-Until then it is a ridge regression of the soft cells on the covariates, one for each arm, whose fit to a person never
-used that person, or anybody of the same cluster. It need not be the best law: what is wrong with it makes the scores
-wider, in the variance under the design and in that of independent people alike.
+The network's is a fit that never used the person. Where it is not known, or would have used others of the person's
+cluster, the soft cells are regressed on the covariates, one ridge for each arm, whose fit never used that person, or
+anybody of the same cluster. It need not be the best law: what is wrong with it makes the scores wider, in the variance
+under the design and in that of independent people alike.
 N rows, D covariates.
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
 from ivicl.identification.laws import arm_means, soft_law
+from ivicl.methods.row_laws import RowLaws
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 """In units of the covariates: a standardised column with its people is worth its people over this much."""
@@ -30,12 +32,38 @@ class RowsLaw:
 
     law: np.ndarray
     chance: np.ndarray
+    learner: str = "ridge regression"
+    """What it was learnt by, where it varies."""
 
 
-def rows_law(data: IVData, adjust: bool = True) -> RowsLaw:
-    """The law at the rows. This line is where a network's own law comes in: `return model.rows_law(data)`."""
+def rows_law(data: IVData, known: RowLaws | None = None) -> RowsLaw:
+    """The law at the rows; `known` is what a method found at its own rows, which are those of the data, merged."""
     varies = bool(data.x.shape[1]) and bool((data.x != data.x[:1]).any())
-    return _ridge_law(data) if adjust and varies else one_law(data)
+    if not varies:
+        return one_law(data)
+    clustered = data.design is not None and data.design.cluster is not None
+    found = None if known is None or clustered else _known_law(data, known)
+    return found or _ridge_law(data)
+
+
+def _known_law(data: IVData, known: RowLaws) -> RowsLaw | None:
+    """The method's own law, brought back to the data's rows; None where it did not see all of them."""
+    import polars as pl
+
+    def keyed(x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray) -> pl.DataFrame:
+        columns = {f"x{j}": x[:, j] for j in range(x.shape[1])} | {"z": z, "t": t}
+        # Yes and no are rows of their own; amounts of people who are otherwise alike are one.
+        return pl.DataFrame(columns | ({"y": np.clip(y, 0.0, 1.0)} if yes_no else {}))
+
+    yes_no = bool(((known.y == 0) | (known.y == 1)).all())
+    seen = keyed(known.x, known.z, known.t, known.y)
+    rows = keyed(data.x, data.z, data.t, data.y01)
+    at = rows.join(seen.with_row_index("place"), on=seen.columns, how="left", maintain_order="left")["place"]
+    if len(at) != len(rows) or at.null_count():
+        return None
+    place = at.to_numpy()
+    law = _simplex(known.law[place].reshape(-1, 4)).reshape(-1, 2, 2, 2)
+    return RowsLaw(law, np.clip(known.propensity[place], LEAST_CHANCE, 1 - LEAST_CHANCE), "the network")
 
 
 def one_law(data: IVData) -> RowsLaw:
@@ -48,6 +76,7 @@ def one_law(data: IVData) -> RowsLaw:
 def _ridge_law(data: IVData) -> RowsLaw:
     plain, mass = one_law(data), data.mass
     x = standardise(data.x, mass)
+    inside = np.zeros(len(x)) if data.v is None else data.v
     cells = np.zeros((len(x), 4))
     place = 2 * data.t.astype(np.intp)
     cells[np.arange(len(x)), place] = 1 - data.y01
@@ -56,9 +85,9 @@ def _ridge_law(data: IVData) -> RowsLaw:
     person = mass / data.w
     fitted = []
     for arm in (0, 1):
-        here = mass * (data.z == arm)
-        fitted.append(_simplex(_ridge(x, cells, here, person * (data.z == arm), fold, plain.law[0, arm].ravel())))
-    chance = _ridge(x, data.z[:, None], mass, person, fold, plain.chance)[:, 0]
+        here, mean = data.z == arm, plain.law[0, arm].ravel()
+        fitted.append(_simplex(_ridge(x, cells, mass * here, person * here, fold, mean, inside)))
+    chance = _ridge(x, data.z[:, None], mass, person, fold, plain.chance, np.zeros(len(x)))[:, 0]
     law = np.stack(fitted, axis=1).reshape(-1, 2, 2, 2)
     return RowsLaw(law, np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE))
 
@@ -72,14 +101,21 @@ def _folds(data: IVData) -> np.ndarray | None:
 
 
 def _ridge(
-    x: np.ndarray, target: np.ndarray, mass: np.ndarray, person: np.ndarray, fold: np.ndarray | None, mean: np.ndarray
+    x: np.ndarray,
+    target: np.ndarray,
+    mass: np.ndarray,
+    person: np.ndarray,
+    fold: np.ndarray | None,
+    mean: np.ndarray,
+    inside: np.ndarray,
 ) -> np.ndarray:
     """Fits (N, k) that never used the person, at the penalty whose fits have the least squared error.
 
-    `mass` is zero for rows that do not teach; `person` is the mass of one person of the row.
+    `mass` is zero for rows that do not teach; `person` is the mass of one person of the row; `inside` the variance of
+    the outcome among the row's people, which two of the targets have.
     """
     features, target = np.column_stack([np.ones(len(x)), x]), target - mean
-    best, least = np.zeros_like(target), float(mass @ (target**2).sum(1))
+    best, least = np.zeros_like(target), float(mass @ ((target**2).sum(1) + 2 * inside))
     blocks = [np.ones(len(x), bool)] if fold is None else [fold == k for k in range(int(fold.max()) + 1)]
     grams = np.stack([(features[b] * mass[b, None]).T @ features[b] for b in blocks])
     moments = np.stack([(features[b] * mass[b, None]).T @ target[b] for b in blocks])
@@ -90,13 +126,14 @@ def _ridge(
             solver = np.linalg.inv(grams[0] + ridge)
             fit = features @ (solver @ moments[0])
             share = np.minimum(person * ((features @ solver) * features).sum(1), 0.95)[:, None]
+            apart = 2 * inside / (1 - share[:, 0]) ** 2  # who lies away from the row's mean has an own fit
             fit = (fit - share * target) / (1 - share)
         else:
-            fit = np.empty_like(target)
+            fit, apart = np.empty_like(target), 2 * inside
             for k, block in enumerate(blocks):
                 solved = np.linalg.solve(grams.sum(0) - grams[k] + ridge, moments.sum(0) - moments[k])
                 fit[block] = features[block] @ solved
-        error = float(mass @ ((target - fit) ** 2).sum(1))
+        error = float(mass @ (((target - fit) ** 2).sum(1) + apart))
         if error < least:
             best, least = fit, error
     found: np.ndarray = best + mean

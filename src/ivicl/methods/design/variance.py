@@ -45,14 +45,22 @@ def critical_value(alpha: float, degrees: float) -> float:
     return float(t_quantiles(np.array([1 - alpha / 2]), degrees)[0])
 
 
-def mean_variance(score: np.ndarray, data: IVData, clusters: bool = True) -> MeanVariance:
-    """Of the mean of `score` (N, Q), each row counted by `data.mass`; without clusters if not asked for."""
+def mean_variance(
+    score: np.ndarray, data: IVData, clusters: bool = True, slope: np.ndarray | None = None
+) -> MeanVariance:
+    """Of the mean of `score` (N, Q), each row counted by `data.mass`; without clusters if not asked for.
+
+    `slope` (N, Q) says how the scores change with `y01`, which they must be linear in: where a row stands for people
+    with different outcomes (`data.v`), their scores differ too. Scores without it do not read the outcome.
+    """
     draws = Draws.of(data, clusters)
     centred = score - draws.centre(score, data.mass)
     # One person of a row counts with mass / w, and there are w of them; a cluster is one draw whoever is in it.
     if draws.cluster is None:
         person = centred * (data.mass / data.w)[:, None]
         parts = _squares(person, data.w, draws.group, draws.groups)
+        if data.v is not None and slope is not None:
+            parts += _squares(slope * (data.mass / data.w)[:, None], data.w * data.v, draws.group, draws.groups)
         sizes = np.bincount(draws.group, data.w, draws.groups)
     else:
         total = np.zeros((len(draws.group), score.shape[1]))

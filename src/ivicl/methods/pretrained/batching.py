@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ivicl.methods.pretrained.large import MAX_ROWS
-from ivicl.methods.pretrained.runtime import Model, Posteriors
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.schema_2 import Posteriors
 from ivicl.methods.pretrained.stacks import Table, stacked
 
 ROWS_PER_PASS = 4_096

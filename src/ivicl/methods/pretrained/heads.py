@@ -1,12 +1,11 @@
-"""What a network of graph schema 2 says beside the effect: other estimands, each by its own head; the rows' law."""
+"""What the network says beside the effect: other estimands, each by its own head; the rows' law."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ivicl.data import IVData
-from ivicl.methods.pretrained.runtime import Posteriors
-from ivicl.methods.pretrained.schema_2 import MEANS, PAIRS, POINT, QUANTITIES, SecondPosteriors
+from ivicl.methods.pretrained.schema_2 import MEANS, PAIRS, POINT, QUANTITIES, Posteriors
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.row_laws import RowLaws
 from ivicl.posterior import IdentifiedSet
@@ -19,8 +18,6 @@ def ends_by_estimand(
 
     `degrees` of freedom are those of a design's variances, one for each of QUANTITIES: few clusters have long tails.
     """
-    if not isinstance(posteriors, SecondPosteriors):
-        return {}
     low, high = data.outcome_range
     every = {}
     for place, name in enumerate(QUANTITIES):
@@ -39,11 +36,12 @@ def ends_by_estimand(
 
 def rows_seen(table: Table, posteriors: Posteriors) -> RowLaws | None:
     """The table's rows, or some of a large one, with the law at each of them, where covariates make them differ."""
-    if not isinstance(posteriors, SecondPosteriors) or not table.varies or posteriors.rows[0] is None:
-        return None
     known = posteriors.rows[0]
+    if not table.varies or known is None:
+        return None
     v = 0 * table.w if table.v is None else table.v
     columns = (table.x, table.z, table.t, table.y, v, table.w)
     if known.places is not None:
-        return RowLaws(*(column[known.places] for column in columns), known.law, known.propensity)
+        x, z, t, y, v, w = (column[known.places] for column in columns)
+        return RowLaws(x, z, t, y, v, w, known.law, known.propensity)
     return RowLaws(*columns, known.law[: table.rows], known.propensity[: table.rows])

@@ -1,6 +1,6 @@
 """`method="ivicl"`: from a data set to the network's bounds, in three steps that batches of studies share.
 
-`pose` turns a data set into binary tables, `predict_tables` runs them, `settle` makes bounds of the posteriors.
+`pose` turns a data set into tables, `predict_tables` runs them, `settle` makes bounds of the posteriors.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from ivicl.methods.pretrained.large import (
     seconds,
     shrink,
 )
-from ivicl.methods.pretrained.runtime import Model, Posteriors
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.schema_2 import Posteriors
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.tables import left_out_columns, problems
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
@@ -70,7 +71,7 @@ class Question:
     warnings: tuple[str, ...]
     details: dict[str, Any]
     worth: Worth | None = None
-    """Where the people are worth more or fewer than they are: `tables` are then its own."""
+    """For the one table of an outcome that passes as it is."""
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
@@ -85,7 +86,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 
 
 def bounds_of_many(data: Sequence[IVData], request: Request) -> list[MethodBounds]:
-    """The same for many: all their binary tables in as few passes as their sizes allow."""
+    """The same for many: all their tables in as few passes as their sizes allow."""
     model = model_of(request)
     questions = [pose(each, request, model) for each in data]
     tables = [table for question in questions for table in question.tables]
@@ -117,7 +118,7 @@ def stamp(request: Request) -> dict[str, str]:
 
 
 def pose(data: IVData, request: Request, model: Model) -> Question:
-    """Merge equal rows, sample if they are too many for the model, cut the outcome: the tables of one data set."""
+    """Merge equal rows, sample if they are too many for the model: the tables of one data set."""
     for key in request.assume:
         if key not in (*model.graph.assumptions, *METHOD.assumptions):
             raise InputError(
@@ -131,19 +132,19 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
             "combine='means'."
         )
     once = data.binary or request.combine == "means"
+    if not once:
+        data.of_each_person(f"combine='{request.combine}'")
     limit = request.own.max_rows or _usual_limit(model, once)
-    merged = data.merged()
-    used = merged
+    used = data if once else data.merged()
     warnings = []
-    tables, thresholds = problems(used, request, rng, model.graph)
+    tables, thresholds = problems(used, request, rng)
     if limit is not None and tables[0].rows > limit and tables[0].varies:
-        # On a graph of yes and no a soft row is two: the share of a yes and that of a no.
-        two = once and not data.binary and not model.graph.takes_amounts
-        used = shrink(merged, max(limit // 2, 1) if two else limit, rng)
+        merged = data.of_each_person(f"a sample of people (max_rows={limit})").merged()
+        used = shrink(merged, limit, rng)
         warnings.append(sample_sentence(merged, used, limit, model.staged is not None))
-        tables, thresholds = problems(used, request, rng, model.graph)
-    people = worth(tables[0], used, model) if once else None
-    tables = people.tables if people else tables
+        tables, thresholds = problems(used, request, rng)
+    people = worth(tables[0], used) if once else None
+    tables = [people.table] if people else tables
     tables = [replace(table, no_defiers=NO_DEFIERS in request.assume) for table in tables]
     left_out = left_out_columns(tables, data.covariates, model.metadata["network"]["max_features"])
     if left_out:
@@ -160,7 +161,7 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
         )
     details: dict[str, Any] = {
         "n_used": used.n,
-        "sampled": used.n < merged.n or data.report.sampled_from is not None,
+        "sampled": used.n < data.n or data.report.sampled_from is not None,
         "rows_used": tables[0].rows,
         "in_chunks": tables[0].varies and in_stages(model, tables[0]),
         "left_out_columns": left_out,
@@ -230,6 +231,7 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
             if name != headline
         },
         row_laws=rows_seen(question.tables[0], posteriors) if whole else None,
+        heads=heads,
         model=question.model,
         warnings=warnings,
         details=question.details,
@@ -266,6 +268,7 @@ METHOD = Method(
     may_assume=(NO_DEFIERS,),
     covers=("set", "effect"),
     lost_outcomes="filled",
+    moments=True,
     reads_design=True,
     uses_covariates=True,
     rung_without_covariates=True,

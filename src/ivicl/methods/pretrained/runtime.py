@@ -6,25 +6,25 @@ the file itself (taken with the checksum's own digits zeroed), which is verified
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ivicl._shared.cores import in_order, threads, threads_asked
 from ivicl.errors import ModelFileError
-from ivicl.methods.pretrained import schema_1, schema_2
+from ivicl.methods.pretrained.schema_2 import SCHEMA, Graph, Posteriors
 from ivicl.methods.pretrained.stacks import Stack
 from ivicl.methods.pretrained.streaming.network import StagedNetwork
 from ivicl.methods.pretrained.streaming.weights import PLACES, Weights
-from ivicl.posterior import BinnedPosterior
 
 SHIPPED = "ivicl.onnx"
 _LOADING = Lock()
@@ -41,57 +41,35 @@ def file_digest(content: bytes) -> tuple[str, str]:
     return found.group(1).decode(), hashlib.sha256(blank).hexdigest()
 
 
-class Posteriors(Protocol):
-    """What a graph says of B tables."""
-
-    effect: np.ndarray
-    """(B,K) probabilities on K uniform bins of [-1, 1]."""
-
-    def __len__(self) -> int: ...
-
-    def of(self, name: str, table: int = 0) -> BinnedPosterior:
-        """One posterior: of the effect, of the lower or the upper end of its identified set, or another by its name."""
-
-    def take(self, tables: slice | np.ndarray) -> Posteriors:
-        """Some of the tables."""
-
-
-class Graph(Protocol):
-    """What the graph of a schema takes and gives."""
-
-    outputs: tuple[str, ...]
-    """What is asked of the runtime."""
-    takes_amounts: bool
-    """An amount is one problem; else it has to be cut at thresholds."""
-    estimands: tuple[str, ...]
-    """What it bounds."""
-    assumptions: tuple[str, ...]
-    """What it can be told to hold."""
-
-    def feed(self, stack: Stack) -> dict[str, np.ndarray]: ...
-
-    def read(self, found: Sequence[np.ndarray]) -> Any:
-        """The posteriors from `outputs`."""
-
-
 def graph_of(schema: object, name: str) -> Graph:
     """By the schema that a file says it has."""
-    if schema == schema_1.SCHEMA:
-        return schema_1.FirstGraph()
-    if schema == schema_2.SCHEMA:
-        return schema_2.SecondGraph()
+    if schema == SCHEMA:
+        return Graph()
     raise ModelFileError(
-        f"The model file {name!r} has schema {schema}; this version of ivicl reads {schema_1.SCHEMA} and "
-        f"{schema_2.SCHEMA}."
+        f"The model file {name!r} has graph schema {schema}; this version of ivicl reads schema {SCHEMA}: use "
+        "the version that made the file, train and export yours again, or leave model out to use the shipped network."
     )
 
 
-def _run(session: Any, graph: Graph, *arrays: np.ndarray | None) -> Any:
+def _run(session: Any, graph: Graph, *arrays: np.ndarray | None) -> Posteriors:
     return graph.read(session.run(graph.outputs, graph.feed(Stack(*arrays))))  # type: ignore[arg-type]
 
 
 class Model:
-    """A loaded model. `Model.shipped()` is the one in the package; `Model.load(path)` any other."""
+    """A loaded model. `Model.shipped()` is the one in the package; `Model.load(path)` any other.
+
+    Examples:
+        >>> from ivicl import datasets
+        >>> model = Model.shipped()
+        >>> answers = model.predict_counts(np.array([datasets.COUNTS["cholestyramine"]]))
+        >>> type(answers).__name__, model.metadata["schema"]
+        ('Posteriors', 2)
+        >>> stack = np.zeros((1, 4, 0)), np.array([[0, 0, 1, 1]]), np.array([[0, 0, 0, 1]]), np.array([[0, 1, 0, 1]])
+        >>> len(model.predict(*stack, np.full((1, 4), 100.0)).effect)
+        1
+        >>> Model.load(resources.files("ivicl") / "weights" / SHIPPED).sha256 == model.sha256
+        True
+    """
 
     def __init__(self, content: bytes, name: str) -> None:
         written, computed = file_digest(content)
@@ -149,11 +127,22 @@ class Model:
     @cached_property
     def staged(self) -> StagedNetwork | None:
         """The network in stages over chunks of rows, for tables too large for one pass; None where a file has none."""
-        if self.metadata.get("schema") == schema_1.SCHEMA or PLACES not in self.metadata:
+        if PLACES not in self.metadata:
             return None
         return StagedNetwork(Weights(self._content, self.metadata[PLACES]), self.metadata["network"])
 
-    def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Any]:
+    def on_one_thread(self) -> Model:
+        """The same model, each of whose passes uses one core: for callers that run several of them at once.
+
+        Examples:
+            >>> Model.shipped().on_one_thread().sha256 == Model.shipped().sha256
+            True
+        """
+        other = copy.copy(self)
+        other.__dict__["_session"] = self._one_thread_session
+        return other
+
+    def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Posteriors]:
         """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little.
 
         Few passes are taken ahead of the answers, so that memory does not grow with their number.
@@ -171,11 +160,11 @@ class Model:
         v: np.ndarray | None = None,
         no_defiers: np.ndarray | None = None,
         design: np.ndarray | None = None,
-    ) -> Any:
+    ) -> Posteriors:
         """The posteriors of the tables of a `Stack`, whose parts these are."""
         return _run(self._session, self.graph, x, z, t, y, w, v, no_defiers, design)
 
-    def predict_counts(self, tables: np.ndarray) -> Any:
+    def predict_counts(self, tables: np.ndarray) -> Posteriors:
         """tables (B,2,2,2) of people by `[z][t][y]`."""
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
         cell = np.broadcast_to(np.arange(8), counts.shape)

@@ -1,4 +1,4 @@
-"""Graph schema 2, the second network: merged rows in, amounts as they are; posteriors of eleven quantities out.
+"""Graph schema 2: merged rows in, amounts as they are; posteriors of eleven quantities out.
 
 The effect is on 1,024 bins, the quantities on grids of their own: edges at anchor + unit * REACH * sinh(s) for s in
 equal steps from -SPAN to SPAN, cut to what the quantity can be. B tables, N rows, Q quantities, M cells, K bins.
@@ -51,7 +51,7 @@ class RowLaw:
 
 
 @dataclass(frozen=True)
-class SecondPosteriors:
+class Posteriors:
     """Of B tables."""
 
     effect: np.ndarray
@@ -76,23 +76,22 @@ class SecondPosteriors:
         edges = self.anchor[table, place] + self.unit[table, place] * OFFSETS
         return BinnedPosterior.on_cells(np.clip(edges, LOWEST[place], 1.0), self.mass[table, place])
 
-    def take(self, tables: slice | np.ndarray) -> SecondPosteriors:
+    def take(self, tables: slice | np.ndarray) -> Posteriors:
         chosen = np.arange(len(self))[tables]
         effect, anchor, unit, mass = (part[tables] for part in (self.effect, self.anchor, self.unit, self.mass))
-        return SecondPosteriors(effect, anchor, unit, mass, tuple(self.rows[i] for i in chosen))
+        return Posteriors(effect, anchor, unit, mass, tuple(self.rows[i] for i in chosen))
 
     @classmethod
-    def joined(cls, parts: Sequence[SecondPosteriors]) -> SecondPosteriors:
+    def joined(cls, parts: Sequence[Posteriors]) -> Posteriors:
         names = ("effect", "anchor", "unit", "mass")
         effect, anchor, unit, mass = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
         return cls(effect, anchor, unit, mass, tuple(row for part in parts for row in part.rows))
 
 
-class SecondGraph:
+class Graph:
     """What its graph takes and gives."""
 
     outputs: tuple[str, ...] = ("effect", "anchor", "unit", "mass", "law", "propensity")
-    takes_amounts = True
     estimands: tuple[str, ...] = (*PAIRS, POINT)
     assumptions: tuple[str, ...] = ("no-defiers",)
 
@@ -105,10 +104,10 @@ class SecondGraph:
         narrow |= {"no_defiers": np.reshape(told, (size, 1)), "design": design}
         return {"x": np.asarray(stack.x, np.float64)} | {k: np.asarray(v, np.float32) for k, v in narrow.items()}
 
-    def read(self, found: Sequence[np.ndarray]) -> SecondPosteriors:
+    def read(self, found: Sequence[np.ndarray]) -> Posteriors:
         effect, anchor, unit, mass, law, propensity = (part.astype(np.float64) for part in found)
         rows = tuple(RowLaw(*each) for each in zip(law, propensity, strict=True))
-        return SecondPosteriors(_shares(effect), anchor, unit, _shares(mass), rows)
+        return Posteriors(_shares(effect), anchor, unit, _shares(mass), rows)
 
 
 def _shares(logs: np.ndarray) -> np.ndarray:

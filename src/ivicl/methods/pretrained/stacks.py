@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ivicl.data.merging import moments_by_group
 from ivicl.identification.laws import count_cells
 
 
@@ -59,17 +60,6 @@ class Table:
         return Table(
             np.zeros((4, 0)), cell // 2, cell % 2, mean, people, spread, no_defiers=self.no_defiers, design=self.design
         )
-
-
-def moments_by_group(
-    group: np.ndarray, groups: int, y: np.ndarray, w: np.ndarray, v: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """People, mean and variance of y in each group, from rows of w people with mean y and variance v."""
-    people = np.bincount(group, w, groups)
-    size = np.maximum(people, 1e-300)
-    mean = np.bincount(group, w * y, groups) / size
-    squares = (y - mean[group]) ** 2 + (0 if v is None else v)
-    return people, mean, np.bincount(group, w * squares, groups) / size
 
 
 class Stack(NamedTuple):

@@ -9,17 +9,15 @@ import numpy as np
 
 from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
+from ivicl.data.merging import merge_equal, merge_moments, whole
 from ivicl.methods.base import Request
 from ivicl.methods.outcomes import Thresholds, choose_thresholds, randomised
-from ivicl.methods.pretrained.runtime import Graph
-from ivicl.methods.pretrained.stacks import Table, moments_by_group
+from ivicl.methods.pretrained.stacks import Table
 
 
-def problems(
-    data: IVData, request: Request, rng: np.random.Generator, graph: Graph
-) -> tuple[list[Table], Thresholds | None]:
-    """What passes the graph: one table, or for an amount that the graph does not take as it is, several binary ones."""
-    if graph.takes_amounts and (data.binary or request.combine == "means"):
+def problems(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds | None]:
+    """What passes the graph: one table; or for an amount, where the paper's combinations are asked for, several."""
+    if data.binary or request.combine == "means":
         return [merged_table(data)], None if data.binary else Thresholds((), (), combine=request.combine)
     return binary_tables(data, request, rng)
 
@@ -30,36 +28,20 @@ def merged_table(data: IVData) -> Table:
     Where every outcome is an end of the range, people of either outcome are a row: the graph knows such an outcome by
     that. Sums go in one order, so that raw rows, merged ones and those of any engine are the same to the last bit.
     """
-    import polars as pl
-
     y = np.clip(data.y01, 0.0, 1.0)
     keys = {f"x{j}": data.x[:, j] for j in range(data.x.shape[1])} | {"z": data.z, "t": data.t}
-    if ((y == 0) | (y == 1)).all():
-        keys |= {"y": y}
-    frame = pl.DataFrame(keys | {"y": y, "w": data.mass})
-    # Equal outcomes of one key first become one row, so that copies and weights are the same sums.
-    frame = frame.group_by([*keys, "y"] if "y" not in keys else list(keys)).agg(pl.col("w").sum()).sort(pl.all())
-    columns = {name: frame[name].to_numpy() for name in frame.columns}
-    changed = np.zeros(len(frame), dtype=bool)
-    for name in keys:
-        changed[1:] |= columns[name][1:] != columns[name][:-1]
-    first = np.flatnonzero(np.concatenate([[True], changed[1:]]))
-    people, mean, spread = moments_by_group(np.cumsum(changed), len(first), columns["y"], columns["w"])
-    x = np.column_stack([columns[f"x{j}"][first] for j in range(data.x.shape[1])] or [np.zeros((len(first), 0))])
-    return Table(x, columns["z"][first], columns["t"][first], mean, people, spread)
+    if data.v is None and ((y == 0) | (y == 1)).all():
+        first, people = merge_equal(keys | {"y": y}, data.mass)
+        mean, spread = y[first], np.zeros(len(first))
+    else:
+        first, people, mean, spread = merge_moments(keys, y, data.mass, data.v)
+    rows = whole(first, len(data.w))
+    return Table(data.x[rows], data.z[rows], data.t[rows], mean, people, spread)
 
 
-def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds | None]:
-    """One table for a binary outcome, or for the means of another; else one a threshold, or one a draw.
-
-    `data` has its equal rows merged.
-    """
-    if data.binary:
-        data = data if data.design is None else data.population().merged()  # a row a cluster is not needed here
-        return [Table(data.x, data.z, data.t, data.y, data.mass)], None
+def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds]:
+    """An amount as yes and no: one table a threshold, or one a draw. `data` has its equal rows merged."""
     layout = _Layout.of(data)
-    if request.combine == "means":
-        return [layout.table(data, data.mass * data.y01)], Thresholds((), (), combine=request.combine)
     if request.combine == "randomised":
         draws = [randomised(data, rng) for _ in range(request.n_thresholds)]
         tables = [layout.table(data, ones) for _, ones in draws]

@@ -1,4 +1,4 @@
-"""Weighted ridge regressions from sums over rows: `learn.network.regression.Arm`, for rows that are not all here.
+"""Weighted ridge regressions from sums over rows: `learn.network.arms.Arm`, for rows that are not all here.
 
 F features, L classes of the outcome, n rows of a chunk.
 """

@@ -1,4 +1,4 @@
-"""Numbers of the second network that are not learnt: its torch modules and its stages read them here."""
+"""Numbers of the network that are not learnt: its torch modules and its stages read them here."""
 
 from __future__ import annotations
 

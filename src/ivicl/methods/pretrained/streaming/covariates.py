@@ -1,4 +1,4 @@
-"""The covariates' path of `learn.second.rows`: latents read rows chunk by chunk, then the rows' laws, then the pool."""
+"""The covariates' path of `learn.network.rows`: latents read rows chunk by chunk, then rows' laws, then the pool."""
 
 from __future__ import annotations
 

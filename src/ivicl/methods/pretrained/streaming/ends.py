@@ -1,4 +1,4 @@
-"""Where the ends lie and how well that is known, from laws that come in chunks: `learn.second.ends` in one pass.
+"""Where the ends lie and how well that is known, from laws that come in chunks: `learn.network.ends` in one pass.
 
 Each quantity's coefficients are a sum of eight simple ones (`identification.end_scores`) by weights that depend on the
 whole table. So the simple ones' residuals and their products are summed, and weighted at the end.

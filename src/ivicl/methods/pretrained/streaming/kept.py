@@ -14,8 +14,9 @@ BYTES = 1_000_000_000
 class Room:
     """Bytes that are left."""
 
-    def __init__(self, size: int | None = None) -> None:
-        self._left, self._lock = BYTES if size is None else size, Lock()
+    def __init__(self, table: int = 0) -> None:
+        """`table`: bytes of the covariates, which are in memory as well; a large table leaves a quarter of the room."""
+        self._left, self._lock = max(BYTES - table, BYTES // 4), Lock()
 
     def take(self, size: int) -> bool:
         with self._lock:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ivicl.identification.end_scores import noise
 from ivicl.methods.pretrained import recoding
-from ivicl.methods.pretrained.schema_2 import QUANTITIES, SecondPosteriors
+from ivicl.methods.pretrained.schema_2 import QUANTITIES, Posteriors
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.streaming.constants import CODINGS, LOGISTIC_STEPS
 from ivicl.methods.pretrained.streaming.covariates import read_rows
@@ -32,7 +33,7 @@ class StagedNetwork:
         self._weights, self._config = weights, config
         self._layers = Layers(weights, config["heads"])
 
-    def predict(self, table: Table, on_rows: Callable[[int], None] = lambda rows: None) -> SecondPosteriors:
+    def predict(self, table: Table, on_rows: Callable[[int], None] = lambda rows: None) -> Posteriors:
         """The posteriors of one table with covariates. `on_rows` is told how many rows' worth of work is done."""
         source = Source(table)
         design = np.ones(len(QUANTITIES)) if table.design is None else np.asarray(table.design, np.float32)
@@ -49,7 +50,7 @@ class StagedNetwork:
         found = mixed(parts, weights[codings].astype(np.float64))
         effect, mass = (part / part.sum(-1, keepdims=True) for part in (found.effect, found.mass))
         rows = together(laws, weights[codings].astype(np.float64))
-        return SecondPosteriors(effect[None], found.anchor[None], found.unit[None], mass[None], (rows,))
+        return Posteriors(effect[None], found.anchor[None], found.unit[None], mass[None], (rows,))
 
     @property
     def _passes(self) -> int:
@@ -62,8 +63,11 @@ class StagedNetwork:
         config, layers = self._config, self._layers
         rows = Recoded(source, flips, config["max_features"])
         fewer = min(config["max_count"] / source.total, 1.0)
-        worth = fewer * min(float(design[:2].min()), 1.0)
-        told = summarise(rows.totals, worth, no_defiers, layers, config["summary_depth"], config["gamma"])
+        smaller = float(design[:2].min())
+        worth = min(smaller, 1.0)
+        told = summarise(rows.totals, fewer * worth, no_defiers, layers, config["summary_depth"], config["gamma"])
+        # The design is allowed for at the end, once and for all: the standard error is that of the people there are.
+        told = replace(told, se=told.se * np.sqrt(worth))
         raw = self._heads("summary_heads", told.hidden)
         anchor, unit, seen = told.value, told.se, None
         if rows.columns:
@@ -76,8 +80,9 @@ class StagedNetwork:
             raw += self._heads("covariate_heads", found.pooled)
             anchor, unit, seen = found.anchor, found.unit, found.rows
         # A design that is worth a share f of its people makes standard errors 1/sqrt(f) as large; within what can be.
-        unit = (unit / np.sqrt(np.maximum(design, 1e-6))).clip(1e-7, 0.5)
-        return write(raw, anchor, unit, told.spikes if told.spiked else None), seen
+        # The effect takes the smaller of its two ends'.
+        own, about_effect = ((unit / np.sqrt(np.maximum(factor, 1e-6))).clip(1e-7, 0.5) for factor in (design, smaller))
+        return write(raw, anchor, own, about_effect, told.spikes if told.spiked else None), seen
 
     def _heads(self, name: str, hidden: np.ndarray) -> np.ndarray:
         """Raw outputs: the effect's parts, then those of the quantities."""

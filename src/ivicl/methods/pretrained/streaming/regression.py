@@ -1,4 +1,4 @@
-"""The regression layer of `learn.second.regression` in passes over chunks: sums, fits, and then what each row gets.
+"""The regression layer of `learn.network.regression` in passes over chunks: sums, fits, and then what each row gets.
 
 P kept covariates, F hinges, C candidates, n rows of a chunk. Both arms' laws of a row are (n,2,4).
 """

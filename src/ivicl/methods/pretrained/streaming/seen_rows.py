@@ -1,4 +1,4 @@
-"""The law at some of the rows, for those who ask what the network knows of them: `learn.second.row_laws`."""
+"""The law at some of the rows, for those who ask what the network knows of them: `learn.network.row_laws`."""
 
 from __future__ import annotations
 

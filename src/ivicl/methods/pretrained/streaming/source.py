@@ -106,6 +106,11 @@ class Source:
         self._standardise()
         self.totals = self._totals()
 
+    @property
+    def nbytes(self) -> int:
+        """Of the covariates."""
+        return int(self._table.x.nbytes)
+
     def shown(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Of a chunk, the rows whose laws are handed out: their places in the chunk, and in the table."""
         _, start, stop = self.plan[number]
@@ -227,7 +232,7 @@ class Recoded:
         self._sign = np.where(association[self._kept] @ np.array(DIRECTION) < 0, -1, 1).astype(np.float32)
         self.score = score[self._kept]
         """(P,)."""
-        self.room = Room()
+        self.room = Room(source.nbytes)
         self._x = Kept(self.room)
 
     @property

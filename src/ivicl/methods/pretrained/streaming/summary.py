@@ -1,4 +1,4 @@
-"""The summary path of `learn.second.summary` for one table, from its totals."""
+"""The summary path of `learn.network.summary` for one table, from its totals."""
 
 from __future__ import annotations
 

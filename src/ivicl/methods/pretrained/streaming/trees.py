@@ -1,4 +1,4 @@
-"""Leaf means of the shallow random trees of `learn.second.trees`, from sums over rows.
+"""Leaf means of the shallow random trees of `learn.network.trees`, from sums over rows.
 
 K trees of depth d with L = 2^d leaves, C cuts, n rows of a chunk.
 """

@@ -48,11 +48,13 @@ class Written:
         return Written(effect, self.anchor[source] * sign + offset, self.unit[source], mass)
 
 
-def write(raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray, spikes: Spikes | None) -> Written:
-    """raw: the effect's parts, then (Q,M) corrections; anchor and unit (Q,)."""
+def write(
+    raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray, about_effect: np.ndarray, spikes: Spikes | None
+) -> Written:
+    """raw: the effect's parts, then (Q,M) corrections; anchor and unit (Q,), and the unit as the effect reads it."""
     lower, upper = anchor[:2]
     # A unit below one bin cannot be seen at the bins' centres.
-    scale = unit[:2].clip(1.5 / BINS, 0.25)
+    scale = about_effect[:2].clip(1.5 / BINS, 0.25)
     plain, inner, left, right, share, shape, ends = np.split(raw, np.cumsum(EFFECT_PARTS))
     smooth = _read_grid(plain, _PLACES)
     smooth = smooth + _read_grid(inner, _relative(lower, max(upper - lower, 0.01), EFFECT_SPAN))

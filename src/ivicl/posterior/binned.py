@@ -1,4 +1,4 @@
-"""Posteriors: of one number (`BinnedPosterior`), of the ends of an identified set, and what its width is made of."""
+"""`BinnedPosterior`: the posterior of one number, as probabilities of bins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ivicl._shared.numbers import rounded
 from ivicl._shared.special import t_quantiles
 from ivicl.errors import InputError
 
@@ -25,8 +24,20 @@ class BinnedPosterior:
 
     Examples:
         >>> flat = BinnedPosterior(np.linspace(-1, 1, 5), np.full(4, 0.25))
-        >>> float(flat.quantile(0.75)), flat.prob_positive
-        (0.5, 0.5)
+        >>> float(flat.quantile(0.75)), flat.prob_positive, flat.interval(0.5)
+        (0.5, 0.5, (-0.5, 0.5))
+        >>> float(flat.pdf(0.3)), float(flat.cdf(0.5)), flat.sample(2, np.random.default_rng(0)).shape
+        (0.5, 0.75, (2,))
+        >>> up = flat.scaled(0.5, shift=0.5)
+        >>> up.interval(0.5), up.mirrored().mean, BinnedPosterior.mixture([up, up.mirrored()]).mean
+        ((0.25, 0.75), -0.5, 0.0)
+        >>> together = BinnedPosterior.combine_comonotone([flat, up])
+        >>> together.sd > BinnedPosterior.combine_independent([flat, up]).sd
+        True
+        >>> BinnedPosterior.from_dict(flat.to_dict()) == flat
+        True
+        >>> BinnedPosterior.from_samples([0.1, 0.2, 0.3]).prob_positive
+        1.0
     """
 
     edges: np.ndarray
@@ -108,6 +119,7 @@ class BinnedPosterior:
         return float(1.0 - self.cdf(0.0))
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """n independent draws."""
         return self.quantile(rng.random(n))
 
     # --- moving it
@@ -116,12 +128,14 @@ class BinnedPosterior:
         """The law of factor * value + shift."""
         if factor == 0 or not np.isfinite([factor, shift]).all():
             raise InputError("a posterior is scaled by a finite factor other than zero.")
+        if factor == 1 and shift == 0:
+            return self
         edges = self.edges * factor + shift
         probabilities = self.probabilities
         if factor < 0:
             edges, probabilities = edges[::-1], probabilities[::-1]
-        # Beside a large shift, edges that lie close together can become one number.
-        make = BinnedPosterior.on_cells if shift else BinnedPosterior
+        # Edges that lie close together, as those of a mixture can, become one number beside a shift or by rounding.
+        make = BinnedPosterior.on_cells if shift or not (np.diff(edges) > 0).all() else BinnedPosterior
         return make(edges, probabilities)
 
     def stretched(self, degrees: float) -> BinnedPosterior:
@@ -151,11 +165,18 @@ class BinnedPosterior:
         wide = np.flatnonzero(np.diff(edges) > 0)
         if not len(wide):
             raise InputError("a posterior needs at least two different edges.")
+        first, last = int(wide[0]), int(wide[-1])
+        if last - first + 1 == len(wide):  # edges were cut to what is possible, or not at all: no search is needed
+            kept = masses[first : last + 1].astype(np.float64)
+            kept[0] += masses[:first].sum()
+            kept[-1] += masses[last + 1 :].sum()
+            return cls(edges[first : last + 2], kept)
         owner = np.minimum(np.searchsorted(wide, np.arange(len(masses))), len(wide) - 1)
         return cls(np.append(edges[wide], edges[wide[-1] + 1]), np.bincount(owner, masses, len(wide)))
 
     @classmethod
     def from_samples(cls, samples: Any, edges: np.ndarray = EFFECT_EDGES, weights: Any = None) -> BinnedPosterior:
+        """From draws, perhaps weighted; those beyond the edges count in the last bins."""
         samples = np.clip(np.asarray(samples, dtype=np.float64).ravel(), edges[0], edges[-1])
         return cls(edges, np.histogram(samples, edges, weights=weights)[0])
 
@@ -199,10 +220,12 @@ class BinnedPosterior:
     # --- keeping it
 
     def to_dict(self) -> dict[str, list[float]]:
+        """Plain values."""
         return {"edges": self.edges.tolist(), "probabilities": self.probabilities.tolist()}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> BinnedPosterior:
+        """The inverse of `to_dict`."""
         return cls(np.asarray(saved["edges"]), np.asarray(saved["probabilities"]))
 
     def __eq__(self, other: object) -> bool:
@@ -226,75 +249,3 @@ def _on_grid(part: BinnedPosterior, step: float, length: int) -> np.ndarray:
     share = values - left
     grid = np.bincount(left, masses * (1 - share), length)
     return grid + np.bincount(left + 1, masses * share, length)
-
-
-@dataclass(frozen=True)
-class IdentifiedSet:
-    """Posteriors of the two ends of the identified set: what is not identified, apart from what is not yet known."""
-
-    lower: BinnedPosterior
-    upper: BinnedPosterior
-
-    def scaled(self, factor: float, shift: float = 0.0) -> IdentifiedSet:
-        """The set of factor * value + shift; a negative factor swaps the ends."""
-        lower, upper = self.lower.scaled(factor, shift), self.upper.scaled(factor, shift)
-        return IdentifiedSet(lower, upper) if factor > 0 else IdentifiedSet(upper, lower)
-
-    @property
-    def means(self) -> tuple[float, float]:
-        """The expected ends; two marginal posteriors may cross, then both are their middle."""
-        lower, upper = self.lower.mean, self.upper.mean
-        middle = 0.5 * lower + 0.5 * upper
-        return min(lower, middle), max(upper, middle)
-
-    def interval(self, alpha: float) -> tuple[float, float]:
-        """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set with 1 - alpha."""
-        lower, upper = float(self.lower.quantile(alpha / 2)), float(self.upper.quantile(1 - alpha / 2))
-        # The two posteriors are marginal, so that at large alpha the lower one may lie above the upper one.
-        middle = 0.5 * lower + 0.5 * upper
-        return min(lower, middle), max(upper, middle)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> IdentifiedSet:
-        return cls(BinnedPosterior.from_dict(saved["lower"]), BinnedPosterior.from_dict(saved["upper"]))
-
-
-@dataclass(frozen=True)
-class WidthParts:
-    """The interval that covers the identified set, taken apart. In outcome units."""
-
-    lower: float
-    """With credibility 1 - alpha / 2 the identified set starts above this."""
-    upper: float
-    """With credibility 1 - alpha / 2 the identified set ends below this."""
-    not_identified: float
-    """Expected width of the identified set: what would remain with endless data of this kind."""
-    not_enough_data: float
-    """The rest: what more people would take away."""
-
-    @property
-    def width(self) -> float:
-        return self.upper - self.lower
-
-    @property
-    def share_not_identified(self) -> float:
-        return self.not_identified / self.width if self.width > 0 else 1.0
-
-    def sentence(self) -> str:
-        """For a reader who plans the next study."""
-        percent = round(100 * self.share_not_identified)
-        return (
-            f"Of the width {rounded(self.width, self.width)} of the interval that covers the identified set, "
-            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, whatever the number of "
-            f"people, and {rounded(self.not_enough_data, self.width)} ({100 - percent} %) is not enough data."
-        )
-
-
-def width_parts(ends: IdentifiedSet, alpha: float) -> WidthParts:
-    """From the posteriors of the two ends: their distance is not identified, their spread is not enough data."""
-    lower, upper = ends.interval(alpha)
-    not_identified = min(max(ends.upper.mean - ends.lower.mean, 0.0), upper - lower)
-    return WidthParts(lower, upper, not_identified, upper - lower - not_identified)

@@ -1,0 +1,51 @@
+"""Risk ratio and relative lift of a method whose estimands have posteriors of their own, one by one.
+
+A ratio needs its parts together. Each part keeps its posterior, and the parts go together as they do in joint draws of
+the law: the k-th largest draw of a part becomes the k-th largest of its posterior. So the ratio is never read off
+another estimand's interval, and agrees with the parts beside it: a lift is above zero where the effect on the treated
+is. D draws, the estimate before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ivicl.identification.amounts import MeanEnds
+from ivicl.identification.estimands import Ends, relative_lift, risk_ratio
+from ivicl.posterior import BinnedPosterior, IdentifiedSet
+
+
+def ratios(heads: Mapping[str, IdentifiedSet], drawn: Mapping[str, Ends], mean_treated: np.ndarray) -> dict[str, Ends]:
+    """RR and LIFT, as far as their parts are there.
+
+    Args:
+        heads: posteriors of the ends of EY1, EY0 and ATT, in outcome units.
+        drawn: joint draws (1 + D,) of their ends, from the law.
+        mean_treated: (1 + D,) E[Y | T=1], of the same draws.
+    """
+    found = {}
+    if {"EY1", "EY0"} <= set(heads) & set(drawn):
+        found["RR"] = risk_ratio(MeanEnds(*_parts(heads["EY1"], drawn["EY1"]), *_parts(heads["EY0"], drawn["EY0"])))
+    if "ATT" in set(heads) & set(drawn):
+        lower, upper = _parts(heads["ATT"], drawn["ATT"])
+        nothing = np.zeros_like(lower)
+        # The treated would have had this much without the treatment.
+        without = MeanEnds(nothing, nothing, mean_treated - upper, mean_treated - lower)
+        found["LIFT"] = relative_lift(without, mean_treated, nothing)
+    return found
+
+
+def _parts(posterior: IdentifiedSet, drawn: Ends) -> Ends:
+    return _in_its_order(posterior.lower, drawn[0]), _in_its_order(posterior.upper, drawn[1])
+
+
+def _in_its_order(posterior: BinnedPosterior, drawn: np.ndarray) -> np.ndarray:
+    """The posterior's mean, and then its quantiles, large where the draws are."""
+    order = np.argsort(drawn[1:], kind="stable")
+    levels = (np.arange(len(order)) + 0.5) / len(order)
+    found = np.empty(len(drawn))
+    found[0] = posterior.mean
+    found[1:][order] = posterior.quantile(levels)
+    return found
