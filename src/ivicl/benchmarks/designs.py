@@ -3,7 +3,8 @@
 `python -m ivicl.benchmarks.designs` simulates cluster trials (whole clusters assigned, or people within them) with an
 intraclass correlation of treatment and outcome, and surveys of two strata that were sampled 1 to 10. Per scenario: how
 often the 95 % interval holds the identified set with the design named and without, how wide it is, and how far the
-estimated ends lie from the true ones.
+estimated ends lie from the true ones. That distance has two parts: the chance of the data sets drawn, which the
+design-weighted plug-in ends of the same data sets show, and what the method adds to it (for a posterior, its prior).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from ivicl.data import DataReport, Design, IVData
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.methods.base import MethodBounds, Request
+from ivicl.methods.classical.balke_pearl import outcome_ends
 from ivicl.methods.registry import resolve
 
 ALPHA = 0.05
@@ -123,7 +125,12 @@ CLUSTERS = tuple(
     for by_cluster in (True, False)
     for icc in (0.0, 0.02, 0.1)
 )
-SURVEYS = (*(Survey(2_000, scale, False) for scale in (1e-5, 1.0, 1e3)), Survey(2_000, 1.0, True))
+SURVEYS = (
+    *(Survey(2_000, scale, False) for scale in (1e-5, 1.0, 1e3)),
+    Survey(2_000, 1.0, True),
+    *(Survey(people, 1.0, False) for people in (8_000, 32_000)),
+)
+"""Of the last two the ends are the first ones': what remains of a distance from them must vanish with more people."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,11 @@ class Verdict:
     bias: Ends
     """Mean estimate minus the true lower and upper end."""
     bias_se: Ends
+    added: Ends
+    """Mean estimate minus the plug-in ends of the population that the same data stand for: what the method adds."""
+    added_se: Ends
+    spread: Ends
+    """Standard deviation of the estimates over the data sets: the unit in which a bias matters to an interval."""
     data_sets: int
 
 
@@ -153,17 +165,31 @@ def simulate(scenario: Scenario, method: str, data_sets: int, seed: int) -> Verd
     plain = [_found(each) for each in chosen.bounds_of_many([replace(d, design=None) for d in drawn], request)]
     lower, upper = scenario.truth
     guesses = np.array([(each.estimates.lower, each.estimates.upper) for each in told if each.estimates])
-    bias, error = guesses.mean(0) - (lower, upper), guesses.std(0) / np.sqrt(len(guesses))
+    plugin = np.array([outcome_ends(each.population())[:2] for each in drawn])
+    bias, bias_se = _mean(guesses - (lower, upper))
+    added, added_se = _mean(guesses - plugin)
     return Verdict(
         scenario=scenario,
         method=method,
         holds=float(np.mean([_holds(each, lower, upper) for each in told])),
         holds_without=float(np.mean([_holds(each, lower, upper) for each in plain])),
         wider=float(np.mean([_width(each) for each in told]) / np.mean([_width(each) for each in plain])),
-        bias=(float(bias[0]), float(bias[1])),
-        bias_se=(float(error[0]), float(error[1])),
+        bias=bias,
+        bias_se=bias_se,
+        added=added,
+        added_se=added_se,
+        spread=_ends_of(guesses.std(0)),
         data_sets=data_sets,
     )
+
+
+def _mean(values: np.ndarray) -> tuple[Ends, Ends]:
+    """Over the data sets, with its standard error."""
+    return _ends_of(values.mean(0)), _ends_of(values.std(0) / np.sqrt(len(values)))
+
+
+def _ends_of(values: np.ndarray) -> Ends:
+    return float(values[0]), float(values[1])
 
 
 def _found(found: MethodBounds | Exception) -> MethodBounds:
@@ -198,13 +224,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(arguments)
     head = ["method", "scenario", "holds the set", "without the design", "width over that without"]
-    lines = [[*head, "bias of the ends (s.e.)"], ["---"] * 6]
+    head += ["bias of the ends (s.e.)", "of it the method's (s.e.)", "in their standard deviations"]
+    lines = [head, ["---"] * len(head)]
     for line in lines:
         sys.stdout.write(f"| {' | '.join(line)} |\n")
     for each in run(asked.methods.split(","), asked.data_sets, asked.seed):
-        bias = ", ".join(f"{b:+.4f} ({s:.4f})" for b, s in zip(each.bias, each.bias_se, strict=True))
         shown = [f"{share:.3f}" for share in (each.holds, each.holds_without, each.wider)]
-        sys.stdout.write(f"| {' | '.join([each.method, each.scenario.name, *shown, bias])} |\n")
+        for values, errors in ((each.bias, each.bias_se), (each.added, each.added_se)):
+            shown.append(", ".join(f"{b:+.4f} ({s:.4f})" for b, s in zip(values, errors, strict=True)))
+        shown.append(", ".join(f"{b / s:+.2f}" for b, s in zip(each.added, each.spread, strict=True)))
+        sys.stdout.write(f"| {' | '.join([each.method, each.scenario.name, *shown])} |\n")
         sys.stdout.flush()
 
 

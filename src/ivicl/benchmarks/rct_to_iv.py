@@ -115,6 +115,16 @@ def rct_to_iv(
     dropped. Propensities that you give are clipped to [clip, 1 - clip]; without them they are built from the
     covariates, with instrument strength `beta` and a pull of the hidden covariates of size `confounding`. A trial that
     randomised within blocks is balanced within them by `balance_within` (columns whose combinations are the blocks).
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> trial = {name: rng.integers(0, 2, 400) for name in ("treated", "outcome", "woman", "smoker")}
+        >>> import polars as pl
+        >>> made = rct_to_iv(
+        ...     pl.DataFrame(trial), treatment="treated", outcome="outcome", observed=["woman"], hidden=["smoker"]
+        ... )
+        >>> made.n_trial, made.frame.columns[-1], made.to_dict()["hidden"], made.summary()[:6]
+        (400, 'z', ['smoker'], 'people')
     """
     _check_call(beta, clip, observed, hidden, treatment, outcome)
     trial = nw.from_native(frame, eager_only=True)

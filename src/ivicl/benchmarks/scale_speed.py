@@ -1,11 +1,13 @@
 """Time and memory against size, behind `ivicl speed --scale`: each point is a command in a process of its own.
 
-Discrete rows are merged as they stream by, so their number should hardly matter; rows that all differ are sampled
-beyond a limit; studies should cost the same each, and several times as much where codings are tied.
+Discrete rows are merged as they stream by, so their number should hardly matter, nor whether the outcome is yes/no or
+an amount; rows that all differ go through the network in chunks, every one of them; studies should cost the same each,
+and several times as much where codings are tied.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -20,19 +22,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ivicl.benchmarks.speed import made_up
+from ivicl.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-ROWS_PER_FILE = 5_000_000
+ROWS_PER_FILE = 1_000_000
 REGIONS = ("north", "east", "south", "west", "islands")
 START_UP_ROWS = 1_000
 """A table so small that a fit of it is the start of the process and one pass."""
 ROLES = ["-y", "bought", "-t", "saw", "-z", "offered"]
-FULL = {"discrete rows": (10**5, 10**6, 10**7, 10**8), "different rows": (10**4, 10**5, 10**6, 10**7)}
-QUICK = {"discrete rows": (10**5, 10**6, 10**7), "different rows": (10**4, 10**5)}
-STUDIES = {"full": (1_000, 100_000), "quick": (256, 1_024)}
+FULL = {
+    "discrete rows": (10**5, 10**6, 10**7, 10**8),
+    "discrete amounts": (10**5, 10**6, 10**7, 10**8),
+    "different rows": (10**5, 10**6, 10**7),
+    "different amounts": (10**5, 10**6, 10**7),
+    "studies": (1_000, 100_000),
+    "studies at a tie": (1_000,),
+}
+"""What is measured, and at which sizes."""
+QUICK = {
+    "discrete rows": (10**5, 10**6, 10**7),
+    "discrete amounts": (10**5, 10**6),
+    "different rows": (10**4, 10**5),
+    "different amounts": (10**4, 10**5),
+    "studies": (256, 1_024),
+    "studies at a tie": (256,),
+}
+COVARIATES = 10
+"""Of rows that all differ."""
 
 
 @dataclass(frozen=True)
@@ -45,30 +64,49 @@ class Point:
     cpu_seconds: float
     peak_gb: float
     beyond_start: float
-    """Seconds without those of a table of START_UP_ROWS."""
+    """Seconds without those of a table of START_UP_ROWS, or of one study."""
+    used: int | None = None
+    """People whose rows the network saw; None for studies."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def discrete_rows(rows: int, seed: int) -> pl.DataFrame:
-    """A trial with non-compliance, 20 covariate cells, text among them."""
+def discrete_rows(rows: int, seed: int, amount: bool = False) -> pl.DataFrame:
+    """A trial with non-compliance, 20 covariate cells, text among them; the outcome yes or no, or different for all."""
     import polars as pl
 
     rng = np.random.default_rng([2026, seed])
     age, region = rng.integers(0, 4, rows, dtype=np.int8), rng.integers(0, 5, rows, dtype=np.int8)
     z = rng.integers(0, 2, rows, dtype=np.int8)
     t = (rng.random(rows, dtype=np.float32) < 0.1 + 0.45 * z + 0.05 * age).astype(np.int8)
-    y = (rng.random(rows, dtype=np.float32) < 0.25 + 0.2 * t + 0.03 * region).astype(np.int8)
+    level = 0.25 + 0.2 * t + 0.03 * region
+    draw = rng.random(rows, dtype=np.float32)
+    y = level + 0.2 * draw if amount else (draw < level).astype(np.int8)
     names = pl.Series(REGIONS).gather(pl.Series(region.astype(np.int64)))
     return pl.DataFrame({"offered": z, "saw": t, "bought": y, "age": age, "region": names})
 
 
-def write_discrete(rows: int, folder: Path) -> None:
-    """Parquet files of at most ROWS_PER_FILE rows."""
+def different_rows(rows: int, seed: int, amount: bool = False) -> pl.DataFrame:
+    """Ten continuous covariates: every row is different."""
+    import polars as pl
+
+    rng = np.random.default_rng([2027, seed])
+    made = made_up(rows, COVARIATES, rng)
+    if amount:
+        made["y"] = np.clip(0.3 + 0.2 * made["t"] + 0.1 * made["x1"] + 0.1 * rng.normal(size=rows), 0.0, 1.0)
+    return pl.DataFrame(made).rename({"z": "offered", "t": "saw", "y": "bought"})
+
+
+def write_rows(kind: str, rows: int, folder: Path) -> list[str]:
+    """Parquet files of at most ROWS_PER_FILE rows; and the flags that name their covariates."""
+    make = discrete_rows if kind.startswith("discrete") else different_rows
     folder.mkdir(parents=True, exist_ok=True)
     for seed, start in enumerate(range(0, rows, ROWS_PER_FILE)):
-        discrete_rows(min(ROWS_PER_FILE, rows - start), seed).write_parquet(folder / f"part-{seed:02d}.parquet")
+        part = make(min(ROWS_PER_FILE, rows - start), seed, kind.endswith("amounts"))
+        part.write_parquet(folder / f"part-{seed:03d}.parquet")
+    names = ["age", "region"] if make is discrete_rows else [f"x{j}" for j in range(COVARIATES)]
+    return ["-x", ",".join(names)]
 
 
 def aggregated_studies(studies: int, tied: bool) -> pl.DataFrame:
@@ -85,53 +123,59 @@ def aggregated_studies(studies: int, tied: bool) -> pl.DataFrame:
     return pl.DataFrame({"study": np.repeat(np.arange(studies), 8)} | frame | {"people": counts.ravel().astype(int)})
 
 
-def measure_scale(quick: bool = False) -> Iterator[Point]:
-    """All points, the small ones of each kind first."""
-    import polars as pl
+def chosen_sizes(quick: bool, only: Sequence[str] = (), most: int | None = None) -> dict[str, tuple[int, ...]]:
+    """What to measure: all kinds or some, and sizes up to `most`."""
+    every = QUICK if quick else FULL
+    unknown = [name for name in only if name not in every]
+    if unknown:
+        raise InputError(f"--only names '{unknown[0]}', which is not measured; there are: {', '.join(every)}.")
+    return {
+        kind: tuple(size for size in sizes if most is None or size <= most)
+        for kind, sizes in every.items()
+        if not only or kind in only
+    }
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for kind, sizes in (QUICK if quick else FULL).items():
-            start = 0.0
-            for rows in (START_UP_ROWS, *sizes):
-                place = folder / f"{kind} {rows}"
-                if kind == "discrete rows":
-                    write_discrete(rows, place)
-                    more = ["-x", "age,region"]
-                else:
-                    place.mkdir()
-                    frame = pl.DataFrame(made_up(rows, 10, np.random.default_rng(rows)))
-                    frame = frame.rename({"z": "offered", "t": "saw", "y": "bought"})
-                    frame.write_parquet(place / "part.parquet")
-                    more = ["-x", ",".join(f"x{j}" for j in range(10))]
-                point = _run(kind, rows, ["fit", f"{place}/*.parquet", *ROLES, *more, "--format", "json"], start)
-                if rows == START_UP_ROWS:
-                    start = point.seconds
-                else:
-                    yield point
-        for tied, studies in ((False, STUDIES["quick" if quick else "full"]), (True, STUDIES["quick"][:1])):
-            for number in studies:
-                table, output = folder / "studies.parquet", folder / "bounds.parquet"
-                aggregated_studies(number, tied).write_parquet(table)
-                command = ["batch", str(table), "--by", "study", *ROLES, "-w", "people", "-o", str(output)]
-                yield _run("studies at a tie" if tied else "studies", number, [*command, "--overwrite"], 0.0)
+
+def measure_scale(quick: bool = False, only: Sequence[str] = (), most: int | None = None) -> Iterator[Point]:
+    """All points, the small ones of each kind first."""
+    for kind, sizes in chosen_sizes(quick, only, most).items():
+        first = 1 if kind.startswith("studies") else START_UP_ROWS
+        start = 0.0
+        for size in (first, *sizes) if sizes else ():
+            with tempfile.TemporaryDirectory() as folder:  # of this point alone: the largest take gigabytes
+                point = _run(kind, size, _command(kind, size, Path(folder)), start)
+            if size == first:
+                start = point.seconds
+            else:
+                yield point
+
+
+def _command(kind: str, size: int, folder: Path) -> list[str]:
+    """What is measured, with its data written."""
+    if not kind.startswith("studies"):
+        named = write_rows(kind, size, folder)
+        return ["fit", f"{folder}/*.parquet", *ROLES, *named, "--format", "json"]
+    table, output = folder / "studies.parquet", folder / "bounds.parquet"
+    aggregated_studies(size, tied=kind == "studies at a tie").write_parquet(table)
+    return ["batch", str(table), "--by", "study", *ROLES, "-w", "people", "-o", str(output)]
 
 
 def _run(kind: str, size: int, arguments: list[str], start_up: float) -> Point:
     """The command in a process of its own: its time, and the memory that the system says it held at most."""
     start = time.perf_counter()
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([sys.executable, "-m", "ivicl", *arguments], stdout=subprocess.DEVNULL, stderr=said)
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said:
+        process = subprocess.Popen([sys.executable, "-m", "ivicl", *arguments], stdout=printed, stderr=said)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - start
         said.seek(0)
         if process.returncode:
             raise RuntimeError(f"the measured command failed: {said.read().decode()[-400:]}")
+        printed.seek(0)
+        people = json.loads(printed.read())["details"]["n_used"] if arguments[0] == "fit" else None
     unit = 1e9 if sys.platform == "darwin" else 1e6  # macOS counts bytes, others count kilobytes
-    return Point(
-        kind, size, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / unit, max(seconds - start_up, 1e-3)
-    )
+    spent, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / unit
+    return Point(kind, size, seconds, spent, peak, max(seconds - start_up, 1e-3), people)
 
 
 def slope(points: Sequence[Point]) -> float | None:

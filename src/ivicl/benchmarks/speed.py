@@ -22,12 +22,14 @@ COLD_RUNS = 5
 
 @dataclass(frozen=True)
 class Timing:
-    """One measured duration and what was asked for."""
+    """One measured duration, or one as a multiple of another, and what was asked for."""
 
     name: str
     seconds: float
     wanted: float
     note: str = ""
+    unit: str = "s"
+    """"s", or "times" where `seconds` is a ratio."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -43,7 +45,7 @@ def made_up(n: int, d: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def measure(quick: bool = False) -> Iterator[Timing]:
-    """The five timings, one after the other. `quick` shortens the third and the fourth."""
+    """The timings, one after the other. `quick` shortens those that take longest."""
     rng = np.random.default_rng(0)
     names = [f"x{j}" for j in range(10)]
     roles: dict[str, Any] = {"outcome": "y", "treatment": "t", "instrument": "z", "covariates": names}
@@ -60,6 +62,8 @@ def measure(quick: bool = False) -> Iterator[Timing]:
     feed = (x, *(frame[name][None] for name in "zty"), np.ones((1, 2048)))
     yield Timing("forward pass, 2,048 rows, 10 covariates", _best(lambda: model.predict(*feed), 5), 0.1)
 
+    yield _amount_and_yes_no(2048, roles, rng)
+
     studies = 100 if quick else 1000
     frame = made_up(256 * studies, 4, rng) | {"study": np.repeat(np.arange(studies), 256)}
     many = roles | {"by": "study", "covariates": names[:4]}
@@ -74,6 +78,28 @@ def measure(quick: bool = False) -> Iterator[Timing]:
 
     table = np.round(np.array([[[0.4, 0.1], [0, 0]], [[0.15, 0.05], [0.1, 0.2]]]) * 1e7)
     yield Timing("fit_counts, 10 million people", _best(lambda: IVBounds().fit_counts(table), 5), 0.05)
+
+
+def _amount_and_yes_no(rows: int, roles: dict[str, Any], rng: np.random.Generator) -> Timing:
+    """The same people asked for a yes/no outcome and for an amount; beside it, what Levis et al. take for the same."""
+    from ivicl import IVBounds
+    from ivicl.errors import MissingDependencyError
+
+    frame = made_up(rows, 10, rng)
+    frames = [frame, frame | {"y": frame["y"] + rng.random(rows)}]
+
+    def seconds(method: str, times: int) -> list[float]:
+        return [_best(lambda each=each: IVBounds(method).fit(each, **roles), times) for each in frames]  # type: ignore[misc]
+
+    yes_no, amount = seconds("ivicl", 3)
+    try:
+        others = [levis / ours for levis, ours in zip(seconds("levis", 1), (yes_no, amount), strict=True)]
+        beside = (
+            f"Levis et al. over the network: {others[0]:.1f} for the yes/no outcome, {others[1]:.1f} for the amount"
+        )
+    except MissingDependencyError:
+        beside = "Levis et al. need pip install 'ivicl[baselines]'"
+    return Timing(f"an amount over a yes/no outcome, fit, {rows:,} rows", amount / yes_no, 1.3, beside, "times")
 
 
 def _best(action: Callable[[], Any], times: int) -> float:

@@ -1,4 +1,8 @@
-"""A run of the judge: which data sets there are, all of them answered, and how long the whole would take."""
+"""A run of the judge: which data sets there are, all of them answered, and how long the whole would take.
+
+Data sets are judged side by side, one on each core: nearly all of the time is the graph's, which a second thread inside
+a pass speeds up little. What is found does not depend on how many there are at once.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl._shared.cores import in_order, threads
 from ivicl._shared.progress import progress_bar
 from ivicl.benchmarks.efficiency.adversarial import ADVERSARIAL
 from ivicl.benchmarks.efficiency.families import FAMILIES, Family
@@ -54,25 +59,31 @@ def judge(
     families: Sequence[Family] = FAMILIES,
     adversarial: Sequence[Family] = ADVERSARIAL,
     progress: bool = False,
+    workers: int | None = None,
 ) -> dict[str, Any]:
-    """The part "efficiency" of the model card (`summary.summarise` says what is in it)."""
+    """The part "efficiency" of the model card (`summary.summarise` says what is in it).
+
+    `workers` data sets are judged at a time; as many as there are cores unless said.
+    """
+    workers = workers or threads()
     named = {family.name for family in adversarial}
     all_cases = cases(families, plan.sizes) + cases(adversarial, plan.adversarial)
     verdicts = []
     with progress_bar("people judged on", sum(case.n for case in all_cases), on=progress) as advance:
-        for case in all_cases:
-            verdicts.append(verdict(case, plan.seed, predict))
+        answers = in_order(lambda case: verdict(case, plan.seed, predict), all_cases, workers)
+        for case, judged in zip(all_cases, answers, strict=True):
+            verdicts.append(judged)
             advance(case.n)
     found = summarise(
         [each for each in verdicts if each.family not in named], [each for each in verdicts if each.family in named]
     )
-    found["full_run_minutes"] = full_run_minutes(verdicts)
+    found["full_run_minutes"] = full_run_minutes(verdicts) / workers
     log.info("the full run would take about %.0f minutes here", found["full_run_minutes"])
     return found
 
 
 def full_run_minutes(verdicts: Sequence[Verdict]) -> float:
-    """From the seconds that these data sets took: the nearest size of the same version, in proportion to people."""
+    """One by one, from the seconds that these took: the nearest size of the same version, in proportion to people."""
     total = 0.0
     for version in VERSIONS:
         mine = [each for each in verdicts if each.version == version]

@@ -38,8 +38,12 @@ Predict = Callable[[IVData, Sequence[float]], Mapping[str, Answer]]
 
 
 def of_model(model: Model) -> Predict:
-    """The network in this file, as the product uses it; the LATE from a pass in which it may assume no defiers."""
+    """The network in this file, as the product uses it; the LATE from a pass in which it may assume no defiers.
+
+    A pass uses one core, so that several data sets can be answered at once.
+    """
     request = Request(own=NetworkOptions())
+    model = model.on_one_thread()
 
     def predict(data: IVData, alphas: Sequence[float]) -> dict[str, Answer]:
         question = pose(data, request, model)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ivicl._shared.special import chi_squared_tail
 from ivicl.benchmarks.model_card import reference
-from ivicl.methods.pretrained.runtime import Model, Posteriors
+from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.schema_2 import Posteriors
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
 
 SEED = 555_000

@@ -9,8 +9,8 @@ import numpy as np
 from ivicl.benchmarks.efficiency.adversarial import ADVERSARIAL, WITNESSES
 from ivicl.benchmarks.efficiency.families import Family
 from ivicl.benchmarks.efficiency.judge import FULL, cases
-from ivicl.benchmarks.second_card.heads import answers
-from ivicl.methods.pretrained.schema_2 import SecondPosteriors
+from ivicl.benchmarks.model_card.heads import answers
+from ivicl.methods.pretrained.schema_2 import Posteriors
 from ivicl.methods.row_laws import RowLaws
 from ivicl.results.diagnostics.hidden_patterns import LEVEL, fires, hidden_pattern
 
@@ -72,7 +72,7 @@ def on_families(model: Any, families: tuple[Family, ...], sizes: dict[int, int])
         data = made.data
         rows = [data.x, data.z, data.t, data.y01, 0 * data.w, data.w]
         x, z, t, y, v, w = (part[None] for part in rows)
-        found: SecondPosteriors = model.predict(x, z, t, y, w, v)
+        found: Posteriors = model.predict(x, z, t, y, w, v)
         lower, upper = made.law.truth["ATE"]
         held = found.of("lower").quantile(0.005) <= lower and found.of("upper").quantile(0.995) >= upper
         heard = hidden_pattern(_row_laws(rows, found, 0))
@@ -91,7 +91,7 @@ def on_families(model: Any, families: tuple[Family, ...], sizes: dict[int, int])
     ]
 
 
-def _row_laws(rows: list[np.ndarray], found: SecondPosteriors, table: int) -> RowLaws | None:
+def _row_laws(rows: list[np.ndarray], found: Posteriors, table: int) -> RowLaws | None:
     known = found.rows[table]
     if known is None:
         return None

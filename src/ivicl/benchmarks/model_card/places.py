@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ivicl._shared.special import chi_squared_tail
-from ivicl.methods.pretrained.schema_2 import LOWEST, OFFSETS, SecondPosteriors
+from ivicl.methods.pretrained.schema_2 import LOWEST, OFFSETS, Posteriors
 from ivicl.posterior import EFFECT_EDGES
 
 BINS = 20
@@ -30,13 +30,13 @@ def place_in_cells(edges: np.ndarray, mass: np.ndarray, truth: np.ndarray, rng: 
     return np.where(truth < edges[:, 0], 0.0, np.where(truth > edges[:, -1], 1.0, found))
 
 
-def effect_places(found: SecondPosteriors, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def effect_places(found: Posteriors, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(B,) of the effects."""
     edges = np.broadcast_to(EFFECT_EDGES, (len(found), len(EFFECT_EDGES)))
     return place_in_cells(edges, found.effect, truth, rng)
 
 
-def quantity_places(found: SecondPosteriors, quantity: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def quantity_places(found: Posteriors, quantity: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(B,) of one of the quantities."""
     raw = found.anchor[:, quantity, None] + found.unit[:, quantity, None] * OFFSETS
     return place_in_cells(np.clip(raw, LOWEST[quantity], 1.0), found.mass[:, quantity], truth, rng)

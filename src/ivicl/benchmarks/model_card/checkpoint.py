@@ -9,28 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.errors import ModelFileError
 from ivicl.methods.pretrained.runtime import Model
-from ivicl.methods.pretrained.schema_2 import SecondGraph
+from ivicl.methods.pretrained.schema_2 import Graph
 from ivicl.methods.pretrained.stacks import Stack
 
 
 class Checkpoint(Model):
-    """The second network of a training run's folder, or of a weights file."""
+    """The network of a training run's folder."""
 
     def __init__(self, path: Path) -> None:
-        from ivicl.learn.checkpoint import load_weights
-        from ivicl.learn.second.model import SecondNetwork
         from ivicl.learn.training.run import STATE, result_of
 
-        network, record = result_of(path) if path.is_dir() else load_weights(path)
-        self.name, self.graph = path.name, SecondGraph()
+        network, record = result_of(path)
+        self.name, self.graph = path.name, Graph()
         self.metadata = {"schema": 2, "network": network.config.to_dict(), **record}
-        self.sha256 = hashlib.sha256((path / STATE if path.is_dir() else path).read_bytes()).hexdigest()
-        if not isinstance(network, SecondNetwork):
-            raise ModelFileError(
-                f"{str(path)!r} holds a network of graph schema 1; export it (ivicl export) and judge the file."
-            )
+        self.sha256 = hashlib.sha256((path / STATE).read_bytes()).hexdigest()
         self.network = network
 
     def predict(self, *arrays: np.ndarray | None) -> Any:
@@ -40,13 +33,16 @@ class Checkpoint(Model):
         feed = self.graph.feed(Stack(*arrays))  # type: ignore[arg-type]
         return self.graph.read(ask(self.network, feed, self.graph.outputs))
 
+    def on_one_thread(self) -> Model:
+        return self  # torch shares its threads among callers
+
     def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Any]:
         """`predict` for each of many passes, in order."""
         return (self.predict(*arrays) for arrays in passes)
 
 
 def load(path: Path | None) -> Model:
-    """The model of a file, of a weights file, or of a training run's folder; the shipped one where none is named."""
+    """The model of a file or of a training run's folder; the shipped one where none is named."""
     if path is None:
         return Model.shipped()
-    return Checkpoint(path) if path.is_dir() or path.suffix == ".safetensors" else Model.load(path)
+    return Checkpoint(path) if path.is_dir() else Model.load(path)

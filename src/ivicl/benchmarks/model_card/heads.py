@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.benchmarks.second_card.places import BINS, effect_places, holm, quantity_places, uniform_p
-from ivicl.methods.pretrained.schema_2 import POINT, QUANTITIES, SecondPosteriors
+from ivicl.benchmarks.model_card.places import BINS, effect_places, holm, quantity_places, uniform_p
+from ivicl.methods.pretrained.schema_2 import POINT, QUANTITIES, Posteriors
 
 SEED = 555_100
 SHAPES = [(n, d) for n in (64, 256, 1024) for d in (2, 8, 24)]
@@ -46,7 +46,7 @@ def calibration_of_heads(model: Any, tables: int = TABLES) -> dict[str, Any]:
     }
 
 
-def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, SecondPosteriors]]:
+def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, Posteriors]]:
     """Batches of the prior, of every form it has, with the network's answers; a table that stands twice counts once."""
     from ivicl.learn.prior import PriorConfig, draw_form, generator_for, sample_rows
 
@@ -70,11 +70,11 @@ def distinct(batch: Any) -> Any:
     return take(batch, np.sort(first))
 
 
-def answers(model: Any, batch: Any) -> SecondPosteriors:
+def answers(model: Any, batch: Any) -> Posteriors:
     """The network's posteriors of a `TableBatch`."""
     x, z, t, y, w, v = (getattr(batch, name).numpy() for name in ("x", "z", "t", "y", "w", "v"))
     told = np.full(len(x), float(batch.form.no_defiers))
     step = max(1, ROWS_AT_ONCE // x.shape[1])
     parts = [slice(i, i + step) for i in range(0, len(x), step)]
     found = [model.predict(*(a[part] for a in (x, z, t, y, w, v, told))) for part in parts]
-    return SecondPosteriors.joined(found)
+    return Posteriors.joined(found)

@@ -1,6 +1,6 @@
 """Exact posteriors of amounts on few levels and of tables without defiers: made once, kept in the package.
 
-`python -m ivicl.benchmarks.second_card.reference` makes them anew (a quarter of an hour on an idle core).
+`python -m ivicl.benchmarks.model_card.level_reference` makes them anew (a quarter of an hour on an idle core).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.benchmarks.second_card.count_tables import KINDS, Kind, draw_tables
+from ivicl.benchmarks.model_card.count_tables import KINDS, Kind, draw_tables
 from ivicl.methods.classical.exact_sampler import Question, exact_posteriors
 from ivicl.methods.joint_draws import MeanDraws
 from ivicl.methods.pretrained.schema_2 import PAIRS, POINT, QUANTITIES
@@ -45,7 +45,7 @@ class LevelReference:
 
 def load(kind: Kind) -> LevelReference:
     with (
-        resources.as_file(resources.files("ivicl.benchmarks.second_card") / FILE) as path,
+        resources.as_file(resources.files("ivicl.benchmarks.model_card") / FILE) as path,
         np.load(path, allow_pickle=False) as file,
     ):
         names = ("counts", "effect", "means", "quantiles", "quantile_se")

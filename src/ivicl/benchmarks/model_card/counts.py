@@ -9,10 +9,10 @@ import numpy as np
 from ivicl.benchmarks.efficiency.best import efficient_se
 from ivicl.benchmarks.efficiency.laws import Seen, true_ends
 from ivicl.benchmarks.efficiency.verdicts import MARGIN
+from ivicl.benchmarks.model_card import level_reference as reference
+from ivicl.benchmarks.model_card.count_tables import KINDS, Kind, as_rows, draw_laws
 from ivicl.benchmarks.model_card.lines import ALPHA, distances
-from ivicl.benchmarks.second_card import reference
-from ivicl.benchmarks.second_card.count_tables import KINDS, Kind, as_rows, draw_laws
-from ivicl.methods.pretrained.schema_2 import QUANTITIES, SecondPosteriors
+from ivicl.methods.pretrained.schema_2 import QUANTITIES, Posteriors
 
 SEED = 555_200
 SIZES = (10**6, 10**7, 10**8)
@@ -38,7 +38,7 @@ def against_levels(model: Any) -> dict[str, Any]:
 
 def _against(model: Any, kind: Kind) -> dict[str, Any]:
     truth = reference.load(kind)
-    found: SecondPosteriors = model.predict(*as_rows(truth.counts, kind))
+    found: Posteriors = model.predict(*as_rows(truth.counts, kind))
     effect = distances(found.effect, truth.effect, truth.quantile_se)
     outer = [0, len(reference.LEVELS) - 1]
     by_name = {}
@@ -77,7 +77,7 @@ def one_sided_trials(model: Any, tables: int = 100) -> dict[str, float]:
         ]
         arms = [rng.multinomial(n // 2, p) for p in ([1 - control, control, 0, 0], law_1)]
         counts.append(np.array(arms).reshape(2, 2, 2))
-    found: SecondPosteriors = model.predict(*as_rows(np.array(counts), kind))
+    found: Posteriors = model.predict(*as_rows(np.array(counts), kind))
     late = np.array([found.of("LATE", i).mean for i in range(tables)])
     ends = np.array([[found.of(f"ATT {end}", i).mean for end in ("lower", "upper")] for i in range(tables)])
     apart = np.abs(ends.mean(axis=1) - late)
@@ -105,7 +105,7 @@ def _efficiency(model: Any, kind: Kind, n: int, tables: int) -> dict[str, float]
     laws = 0.5 * draw_laws(kind, rng, tables) + 0.5 * np.full((tables, 2, 2, kind.levels), 0.5 / kind.levels)
     counts = np.array([[rng.multinomial(n // 2, law[z].ravel()) for z in (0, 1)] for law in laws])
     counts = counts.reshape(tables, 2, 2, kind.levels)
-    found: SecondPosteriors = model.predict(*as_rows(counts, kind))
+    found: Posteriors = model.predict(*as_rows(counts, kind))
     margins, best, held = [], [], []
     for i, law in enumerate(laws):
         moments = [(law @ power)[None] for power in (np.ones(kind.levels), kind.values, kind.values**2)]
