@@ -1,4 +1,25 @@
-"""The errors a user can cause, each one sentence that names the column and the values found; and one warning."""
+"""The errors a user can cause, each one sentence that names the column and the values found; and one warning.
+
+>>> from ivicl import IVBounds
+>>> issubclass(MissingDependencyError, InputError), issubclass(ModelFileError, InputError)
+(True, True)
+>>> try:
+...     IVBounds("balke-perl").fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
+... except IVICLError as error:
+...     print(f"{type(error).__name__}: {error}")
+InputError: there is no method 'balke-perl'; the nearest name is 'balke-pearl'.
+
+Data that contradict the design are not an error but a `DesignWarning`, which can be made one, or be kept quiet:
+
+>>> against_the_design = [199, 0, 1, 0, 0, 199, 0, 1]
+>>> with warnings.catch_warnings(record=True) as caught:
+...     warnings.simplefilter("always", DesignWarning)
+...     res = IVBounds("manski").fit_counts(against_the_design)
+>>> caught[0].category.__name__, res.grade
+('DesignWarning', 'stop')
+>>> with design_warnings_off():
+...     res = IVBounds("manski").fit_counts(against_the_design)
+"""
 
 from __future__ import annotations
 

@@ -48,9 +48,22 @@ class IVBounds:
         **options: options of the chosen method, as in `IVBounds(method="balke-pearl", within="covariates")`.
 
     Examples:
-        >>> res = IVBounds(method="manski").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-        >>> round(res.width, 6)
-        1.0
+        >>> from ivicl import IVData, datasets
+        >>> df = datasets.load("cholestyramine")
+        >>> roles = {"outcome": "y", "treatment": "t", "instrument": "z", "weights": "people"}
+        >>> estimator = IVBounds("balke-pearl", alpha=0.1)
+        >>> estimator.get_params()["alpha"], estimator.set_params(alpha=0.05)
+        (0.1, IVBounds(method='balke-pearl'))
+        >>> estimator.fit(df, **roles)
+        BoundsResult(ATE in [0.391, 0.779], estimated, balke-pearl, n = 337, grade ok)
+        >>> estimator.fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).n
+        337
+        >>> estimator.fit_data(IVData.from_arrays(z=[0, 0, 1, 1], t=[0, 0, 0, 1], y=[0, 1, 0, 1])).n
+        4
+        >>> estimator.fit_many(df.with_columns(site=df["z"] * 0), by="site", **roles)["n"].to_list()
+        [337]
+        >>> estimator.request().alpha
+        0.05
     """
 
     def __init__(
@@ -115,6 +128,7 @@ class IVBounds:
         missing_outcome: str = "drop",
         ones: Mapping[str, Any] | None = None,
         cap: float | str | None = None,
+        bins: int | None = None,
     ) -> BoundsResult:
         """Bounds from a table: any frame that narwhals reads (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
@@ -138,6 +152,8 @@ class IVBounds:
                 or the later in sort order, does.
             cap: where amounts are cut off, a number or a quantile such as "99%": the effect is then that on the smaller
                 of outcome and cap.
+            bins: cut covariates with more different numbers than this into so many groups of about equal size: for
+                tables in an engine, of which more than a million different rows would be sampled.
         """
         request = self.request()
         roles = Roles(
@@ -154,6 +170,7 @@ class IVBounds:
             cluster=cluster,
             strata=strata,
             sampling_weights=sampling_weights,
+            bins=bins,
         )
         return self._run(IVData.from_roles(df, roles, request.random_state), request)
 
@@ -256,7 +273,7 @@ def make_result(
     dropped_lost = data.lost is None and sum(map(sum, data.report.lost)) > 0
     estimands = answers(method, found, data, request) if estimands is None else estimands
     rungs = climb(data, method, found, request, estimands) if ladder else None
-    asked_of = method
+    asked_of, laws = method, found.row_laws
     method, found = headlined(method, found, estimands, data, request.estimand)
     return BoundsResult(
         lower=found.lower,
@@ -276,7 +293,7 @@ def make_result(
         outcome_range=data.outcome_range,
         cap=data.report.cap,
         binary=data.binary,
-        diagnostics=diagnose(data, found.row_laws),
+        diagnostics=diagnose(data, laws),
         posterior=found.posterior,
         identified_set=found.identified_set,
         covers=found.covers,
@@ -290,7 +307,10 @@ def make_result(
         codings=dict(data.report.codings),
         model=found.model,
         details=found.details,
-        source=Source(data, partial(_fit_again, asked_of, request), request.random_state),
+        # Where lost outcomes may have been anything, the rows seen were fills of them.
+        source=Source(
+            data, partial(_fit_again, asked_of, request), request.random_state, None if data.lost is not None else laws
+        ),
     )
 
 

@@ -35,6 +35,7 @@ def batch(
     sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
+    bins: flags.Bins = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -74,6 +75,7 @@ def batch(
             cluster,
             strata,
             sampling_weights,
+            bins,
         )
         for name in outcomes
     ]

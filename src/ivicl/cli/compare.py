@@ -44,6 +44,7 @@ def compare(
     sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
+    bins: flags.Bins = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -65,7 +66,7 @@ def compare(
     check(estimators)
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
-        cluster, strata, sampling_weights,
+        cluster, strata, sampling_weights, bins,
     )  # fmt: skip
     found = compare_on(IVData.from_roles(open_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics

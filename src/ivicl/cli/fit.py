@@ -46,6 +46,7 @@ def fit(
     sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
+    bins: flags.Bins = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -73,7 +74,7 @@ def fit(
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
-        cluster, strata, sampling_weights,
+        cluster, strata, sampling_weights, bins,
     )  # fmt: skip
     _get_ready_beside(estimator)
     data = _read(source, roles)
@@ -134,6 +135,7 @@ def check(
     sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
+    bins: flags.Bins = None,
     missing: flags.Missing = "drop",
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
@@ -148,7 +150,7 @@ def check(
     chosen = choose_format(output_format, output, TableOrJson)
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
-        cluster, strata, sampling_weights,
+        cluster, strata, sampling_weights, bins,
     )  # fmt: skip
     data = _read(source, roles)
     found = diagnose(data)

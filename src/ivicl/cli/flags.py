@@ -58,6 +58,15 @@ Ones = Annotated[
 Method = Annotated[
     str, typer.Option("-m", "--method", help="The network or any other method; ivicl methods lists them.")
 ]
+Bins = Annotated[
+    int | None,
+    typer.Option(
+        "--bins",
+        help="Cut covariates with more different numbers than this into so many groups of about equal size, so that "
+        "huge tables merge instead of being sampled.",
+        show_default=False,
+    ),
+]
 Alpha = Annotated[float, typer.Option("--alpha", help="The interval has credibility or confidence 1 - alpha.")]
 Estimand = Annotated[
     str | None,
@@ -72,8 +81,7 @@ Assume = Annotated[
     str | None,
     typer.Option(
         "--assume",
-        help="What you grant beyond the method's own assumptions: no-defiers, for method exact and networks of graph "
-        "schema 2.",
+        help="What you grant beyond the method's own assumptions: no-defiers, for methods ivicl and exact.",
         show_default=False,
     ),
 ]
@@ -132,6 +140,7 @@ def roles(
     cluster: str | None = None,
     strata: str | None = None,
     sampling_weights: str | None = None,
+    bins: int | None = None,
 ) -> Roles:
     """What the flags say of the columns."""
     from ivicl.data import Roles
@@ -150,6 +159,7 @@ def roles(
         cluster=cluster,
         strata=strata,
         sampling_weights=sampling_weights,
+        bins=bins,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,28 +28,35 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     model: Judged = None,
-    parts: Annotated[str, typer.Option(help="Comma-separated parts; by default all that take minutes.")] = "",
+    parts: Annotated[
+        str, typer.Option(help="Comma-separated parts, or card, for every line; by default all that take minutes.")
+    ] = "",
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Parts, or data sets, judged at once.  [default: one a core]", show_default=False),
+    ] = None,
     output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
-    """Judge a model: exact posterior, calibration, the synthetic benchmark. A few minutes on two cores.
+    """Judge a model, some minutes on two cores: exact posterior, calibration, the synthetic benchmark, amounts and
+    tables without defiers ("levels"), one-sided trials, millions of people ("huge"), every head, its alarm.
 
-    The part "efficiency" takes an hour or more and runs only if it is named; "efficiency_quick" tries it on fewer data
-    sets, others, and "efficiency_levis" judges Levis et al. on those. A network of graph schema 2 is also judged on
-    amounts and without defiers ("levels"), on one-sided trials ("trials"), on millions of people ("huge"), in every
-    head ("heads"), and by its alarm ("alarm").
+    Parts that run only if they are named: "widths", on the paper's trials, needs ivicl[data]; "efficiency" takes ten
+    minutes; "efficiency_quick" tries it on fewer, other data sets, and "efficiency_levis" judges Levis et al. on those.
     """
     need_torch()
-    from ivicl.benchmarks.model_card.card import LONG_PARTS, PARTS, SECOND_PARTS, as_text
+    from ivicl.benchmarks.model_card.card import CARD, LONG_PARTS, PARTS, as_text
     from ivicl.benchmarks.model_card.card import evaluate as run_evaluation
-    from ivicl.benchmarks.second_card.checkpoint import load
+    from ivicl.benchmarks.model_card.checkpoint import load
     from ivicl.errors import InputError
 
     names = [name.strip() for name in parts.split(",") if name.strip()]
-    known = [*PARTS, *SECOND_PARTS, *LONG_PARTS]
+    if names == ["card"]:
+        names = list(dict.fromkeys([*PARTS, *(line.part for line in CARD)]))
+    known = [*PARTS, *LONG_PARTS]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InputError(f"There is no part {unknown[0]!r} of the evaluation; the parts are {', '.join(known)}.")
-    found = run_evaluation(load(model), names or None, progress=True)
+    found = run_evaluation(load(model), names or None, progress=True, workers=workers)
     typer.echo(json.dumps(found, indent=1) if output_format is TableOrJson.json else as_text(found))
 
 
@@ -69,7 +76,7 @@ def model(
         ("name", record["name"]),
         ("sha256", record["sha256"]),
         ("graph schema", f"{record['schema']}: bounds on the {', '.join(loaded.graph.estimands)}"),
-        ("network", f"{_kind(network)}, width {network['width']}, depth {network['depth']}"),
+        ("network", f"width {network['width']}, depth {network['depth']}, summary width {network['summary_width']}"),
         ("prior", record.get("prior", {}).get("name", "unknown")),
         ("runs", ", then ".join(f"{r['step']:,} steps in {r['hours']} h" for r in runs if "step" in r)),
         ("hours of training", f"{sum(r.get('hours', 0) for r in runs):.2f}"),
@@ -83,10 +90,6 @@ def model(
         sign = ">=" if entry["at_least"] else "<="
         mark = "reached" if entry["reached"] else "NOT reached"
         typer.echo(f"  {entry['line']:62} {entry['value']:.4f}  ({sign} {entry['target']:g}: {mark})")
-
-
-def _kind(network: dict[str, Any]) -> str:
-    return f"{network['attention']} attention" if "attention" in network else f"the {network['architecture']} network"
 
 
 def _load(path: Path | None) -> Model:

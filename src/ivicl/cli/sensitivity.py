@@ -46,6 +46,7 @@ def sensitivity(
     sampling_weights: flags.SamplingWeights = None,
     outcome_range: flags.Range = None,
     cap: flags.Cap = None,
+    bins: flags.Bins = None,
     missing: flags.Missing = "drop",
     one: flags.Ones = None,
     kind: Kind = "exclusion",
@@ -76,7 +77,7 @@ def sensitivity(
     estimator.request()
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, cap=cap,
-        cluster=cluster, strata=strata, sampling_weights=sampling_weights,
+        cluster=cluster, strata=strata, sampling_weights=sampling_weights, bins=bins,
     )  # fmt: skip
     data = IVData.from_roles(open_table(source), roles)
     with design_warnings_off():

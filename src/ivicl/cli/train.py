@@ -25,7 +25,7 @@ def train(
         str | None,
         typer.Option(help="A recipe that ships (shipped, smoke) or a .toml file: all its stages, then the export."),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="cpu or paper.  [default: cpu]", show_default=False)] = None,
+    preset: Annotated[str | None, typer.Option(help="cpu.  [default: cpu]", show_default=False)] = None,
     resume: Annotated[Path | None, typer.Option(help="Folder of a run to go on with.")] = None,
     output: Annotated[
         Path | None,
@@ -34,7 +34,7 @@ def train(
         ),
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--from", help="Weights (safetensors) or a run to start a new run from.")
+        Path | None, typer.Option("--from", help="A model file or a run whose weights a new run starts from.")
     ] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="name=value, for any field; repeatable.")] = None,
     evaluation: Annotated[
@@ -87,17 +87,16 @@ def _follow(name: str, output: Path | None, settings: dict[str, object], evaluat
     last = run_recipe(recipe, folder, settings, progress)
     if last is None or not is_first():
         return
-    graph, weights = folder / recipe.graph, folder / recipe.weights
+    graph = folder / recipe.graph
     # The graph is written last: where it is, all is, unless an evaluation is asked for only now.
     if not graph.exists() or (evaluation and "evaluation" not in Model.load(graph).metadata):
-        _write(last, graph, weights, evaluation, None)
+        _write(last, graph, evaluation, None)
     logger.info("the recipe %s is done: %s", recipe.name, graph)
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Where the graph goes.")] = Path("model.onnx"),
-    weights: Annotated[Path | None, typer.Option(help="Also write the weights to go on from (safetensors).")] = None,
     evaluation: Annotated[bool, typer.Option(help="Evaluate, and keep the card in the file.")] = False,
     card: Annotated[
         Path | None, typer.Option(help="Keep the card of this `ivicl evaluate --format json` instead.")
@@ -105,15 +104,14 @@ def export(
 ) -> None:
     """Write the averaged weights of a run as one ONNX file that runs anywhere."""
     need_torch()
-    digest = _write(run, output, weights, evaluation, card)
+    digest = _write(run, output, evaluation, card)
     typer.echo(f"{output}  {output.stat().st_size / 1e6:.1f} MB  sha256 {digest}")
 
 
-def _write(run: Path, graph: Path, weights: Path | None, evaluation: bool, card: Path | None) -> str:
+def _write(run: Path, graph: Path, evaluation: bool, card: Path | None) -> str:
     import tempfile
 
     from ivicl.benchmarks.model_card.card import evaluate
-    from ivicl.learn.checkpoint import save_weights
     from ivicl.learn.export import export as write
     from ivicl.learn.training.run import result_of
     from ivicl.methods.pretrained.runtime import Model
@@ -125,6 +123,4 @@ def _write(run: Path, graph: Path, weights: Path | None, evaluation: bool, card:
         with tempfile.TemporaryDirectory() as scratch:
             write(network, Path(scratch) / graph.name, record)
             record["evaluation"] = evaluate(Model.load(Path(scratch) / graph.name), progress=True)["card"]
-    if weights is not None:
-        save_weights(network, weights, record)
     return write(network, graph, record)

@@ -3,6 +3,10 @@
 `cholestyramine`: the Lipid Research Clinics trial as tabulated by Balke and Pearl (1997); z: offered the drug, t: took
 it (at least half of the dose), y: cholesterol fell by a good margin. `vitamin_a`: the trial in villages of northern
 Sumatra (Sommer and Zeger 1991); z: village assigned to supplements, t: child received them, y: child survived.
+
+>>> from ivicl import IVBounds, datasets
+>>> round(IVBounds("balke-pearl").fit_counts(datasets.COUNTS["vitamin_a"]).lower, 4)
+-0.1946
 """
 
 from __future__ import annotations
@@ -21,7 +25,11 @@ COUNTS: dict[str, list[list[list[int]]]] = {
 
 
 def path(name: str) -> Path:
-    """The CSV of a bundled data set, with columns z, t, y and people (how many a row stands for)."""
+    """The CSV of a bundled data set, with columns z, t, y and people (how many a row stands for).
+
+    >>> path("vitamin_a").name
+    'vitamin_a.csv'
+    """
     if name not in COUNTS:
         raise InputError(f"there is no bundled data set '{name}'; the names are {', '.join(COUNTS)}.")
     return Path(str(resources.files("ivicl.datasets") / f"{name}.csv"))

@@ -74,7 +74,20 @@ HEADINGS = ["Method", "Estimand", "Interval", "Kind", "Allows for sampling error
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Several methods on the same data: one table, one picture, one export."""
+    """Several methods on the same data: one table, one picture, one export.
+
+    Examples:
+        >>> from ivicl import compare, datasets
+        >>> df = datasets.load("cholestyramine")
+        >>> roles = {"outcome": "y", "treatment": "t", "instrument": "z", "weights": "people"}
+        >>> both = compare(df, methods=["manski", "late"], **roles)
+        >>> both.to_frame()["estimand"].to_list(), len(both.to_dict()["results"]), both.to_json()[:7]
+        (['ATE', 'LATE'], 2, '{"kind"')
+        >>> both.summary().count("Methods side by side"), both.to_latex().count("{tabular}"), both.to_markdown()[:8]
+        (1, 2, '| Method')
+        >>> both.plot(), both.section().title
+        (Picture(comparison, 2 rows of data), 'Methods side by side')
+    """
 
     entries: tuple[Entry, ...]
     """One a method, in the order asked for; one without a result says why."""
@@ -139,12 +152,15 @@ class Comparison:
         }
 
     def to_json(self, indent: int | None = None) -> str:
+        """The same as JSON, with the stamp of its schema."""
         return json.dumps(saved.stamped(self.to_dict(), KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def to_markdown(self) -> str:
+        """The table of methods."""
         return markdown_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
 
     def to_latex(self) -> str:
+        """The table of methods for a paper."""
         return latex_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
 
     def section(self) -> Section:

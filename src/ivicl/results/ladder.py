@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rung(Record):
-    """One method's interval and what it rests on."""
+    """One method's interval and what it rests on.
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> rung = IVBounds("manski").fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).ladder.get("late")
+        >>> rung.estimand, round(rung.estimate, 4), Rung.from_dict(rung.to_dict()) == rung
+        ('LATE', 0.7581, True)
+    """
 
     method: str
     label: str
@@ -104,6 +111,7 @@ class Rung(Record):
         return [self.label, point, interval(self.lower, self.upper), kind]
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
         return super().to_dict() | {"sampling_error": self.sampling_error, "estimate": self.estimate}
 
 
@@ -112,7 +120,16 @@ HEADINGS = ("", "Estimate", "Interval", "")
 
 @dataclass(frozen=True)
 class Ladder:
-    """The rungs, from few assumptions to many."""
+    """The rungs, from few assumptions to many.
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> ladder = IVBounds("manski").fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).ladder
+        >>> [rung.method for rung in ladder], ladder.sharp.method
+        (['manski', 'manski-iv', 'balke-pearl', 'late'], 'balke-pearl')
+        >>> round(ladder.get("balke-pearl").estimate_lower, 4), Ladder.from_dict(ladder.to_dict()) == ladder
+        (0.3913, True)
+    """
 
     rungs: tuple[Rung, ...]
 
@@ -134,10 +151,12 @@ class Ladder:
         return formulas[-1] if formulas else None
 
     def to_dict(self) -> list[dict[str, Any]]:  # what JSON holds is the list of rungs
+        """The rungs as plain values."""
         return [json_safe(rung.to_dict()) for rung in self.rungs]
 
     @classmethod
     def from_dict(cls, saved: list[dict[str, Any]]) -> Ladder:
+        """The inverse of `to_dict`."""
         return cls(tuple(Rung.from_dict(rung) for rung in saved))
 
     def lines(self) -> list[str]:
@@ -164,7 +183,8 @@ def climb(
         plain = method.bounds(bare, request)
         own.insert(0, replace(_rung(method, plain, bare, request, None), label=f"{method.label}, no covariates"))
     rungs: list[Rung] = []
-    for other in sorted((m for m in shipped().values() if m.rung is not None), key=lambda m: m.rung or 0):
+    known = [m for m in shipped().values() if m.rung is not None and (m.moments or data.v is None)]
+    for other in sorted(known, key=lambda m: m.rung or 0):
         itself = other.name == method.name and not own[0].adjusted
         rungs += own if itself else [_closed(other, bare, request)]
         if other.name == method.name and own[0].adjusted:

@@ -16,6 +16,7 @@ from ivicl._shared.records import Record
 from ivicl.errors import InputError
 from ivicl.methods.planning import Design, Expectation, expect
 from ivicl.results import saved
+from ivicl.results.given_numbers import numbers, pair, pairs, whole
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
 from ivicl.version import __version__
 
@@ -56,8 +57,12 @@ class Plan(Record):
     Examples:
         >>> from ivicl import plan
         >>> study = plan(n=[400, 4000], takeup=0.8, rates=(0.3, 0.6))
-        >>> [round(row["not_identified"], 3) for row in study.rows()]
-        [0.2, 0.2]
+        >>> [round(row["not_identified"], 3) for row in study.rows()], study.to_frame()["n"].to_list()
+        ([0.2, 0.2], [400, 4000])
+        >>> study.summary().count("What a study could say"), study.to_json()[:7], study.to_latex().count("{tabular}")
+        (1, '{"kind"', 2)
+        >>> study.to_markdown().splitlines()[0].split(" | ")[0], study.plot(), study.section().title
+        ('| n', Picture(plan, 2 rows of data), 'What a study could say')
     """
 
     studies: tuple[Planned, ...]
@@ -87,13 +92,16 @@ class Plan(Record):
         return pl.DataFrame(self.rows(), schema_overrides=optional, infer_schema_length=None)
 
     def to_json(self, indent: int | None = None) -> str:
+        """The rows and the sentences, with the stamp of its schema."""
         content = {"alpha": self.alpha, "designs": self.rows(), "sentences": self.sentences, "version": self.version}
         return json.dumps(saved.stamped(content, KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def to_markdown(self) -> str:
+        """The table and the sentences."""
         return "\n\n".join([markdown_table(*self._table()), *self.sentences])
 
     def to_latex(self) -> str:
+        """The table for a paper."""
         return latex_table(*self._table())
 
     def summary(self) -> str:
@@ -257,21 +265,21 @@ def plan(
         raise InputError("means of an amount need sd, its spread, and outcome_range, the least and largest possible.")
     if (clusters is None) != (icc is None):
         raise InputError("clusters and icc, the intraclass correlation within them, are given together.")
-    limits = (0.0, 1.0) if binary else _pair(outcome_range, "outcome_range")
-    spreads = (None, None) if binary else _pair(sd if isinstance(sd, Iterable) else (sd, sd), "sd")
-    pairs = _pairs(rates if binary else means, "rates" if binary else "means")
+    limits = (0.0, 1.0) if binary else pair(outcome_range, "outcome_range")
+    spreads = (None, None) if binary else pair(sd if isinstance(sd, Iterable) else (sd, sd), "sd")
+    both = pairs(rates if binary else means, "rates" if binary else "means")
     grid = product(
-        _numbers(n, "n"),
-        [None] if clusters is None else _numbers(clusters, "clusters"),
-        [0.0] if icc is None else _numbers(icc, "icc"),
-        _numbers(takeup, "takeup"),
-        _numbers(takeup_control, "takeup_control"),
-        _numbers(share, "share"),
-        pairs,
+        numbers(n, "n"),
+        [None] if clusters is None else numbers(clusters, "clusters"),
+        [0.0] if icc is None else numbers(icc, "icc"),
+        numbers(takeup, "takeup"),
+        numbers(takeup_control, "takeup_control"),
+        numbers(share, "share"),
+        both,
     )
     designs = [
         Design(
-            n=_whole(people),
+            n=whole(people),
             takeup=took,
             takeup_control=took_anyway,
             untreated=untreated,
@@ -279,7 +287,7 @@ def plan(
             sd_untreated=spreads[0],
             sd_treated=spreads[1],
             share=part,
-            clusters=None if groups is None else _whole(groups),
+            clusters=None if groups is None else whole(groups),
             icc=together,
             outcome_range=limits,
         )
@@ -289,30 +297,3 @@ def plan(
         raise InputError(f"the lists make {len(designs):,} designs; at most {MOST_DESIGNS:,} are computed at once.")
     found = expect(designs, float(alpha), np.random.default_rng(random_state))
     return Plan(tuple(Planned(d, e) for d, e in zip(designs, found, strict=True)), float(alpha), binary)
-
-
-def _numbers(given: Any, name: str) -> list[float]:
-    values = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    if not values:
-        raise InputError(f"{name} is an empty list.")
-    for value in values:
-        if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value):
-            raise InputError(f"{name} must be a number, or a list of numbers, but has {value!r}.")
-    return [float(value) for value in values]
-
-
-def _pair(given: Any, name: str) -> tuple[float, float]:
-    values = _numbers(given, name)
-    if len(values) != 2:
-        raise InputError(f"{name} must be a pair of numbers, but has {len(values)}.")
-    return values[0], values[1]
-
-
-def _pairs(given: Any, name: str) -> list[tuple[float, float]]:
-    nested = isinstance(given, Iterable) and any(isinstance(each, Iterable) for each in given)
-    return [_pair(each, name) for each in given] if nested else [_pair(given, name)]
-
-
-def _whole(value: float) -> int:
-    """A whole number as one; another is told by the design."""
-    return int(value) if value == int(value) else value  # type: ignore[return-value]

@@ -115,6 +115,11 @@ class Curves:
                 self._move_estimate = points - np.ravel(self.estimate(start))
 
     @property
+    def learner(self) -> str:
+        """What the law of each person was learnt by."""
+        return "" if self.rows is None else self.rows.learner
+
+    @property
     def can_move(self) -> bool:
         """There is room for the assumption to fail: with one-sided compliance nobody can be a defier."""
         return self.relaxation.kind != "defiers" or float(most_defiers(self._laws).max()) > 0
@@ -167,14 +172,14 @@ def _own_interval(result: BoundsResult, relaxation: Relaxation) -> EstimandBound
 def _laws_at_rows(source: Source) -> tuple[RowsLaw, np.ndarray]:
     """The possible laws nearest to those at the rows, or at a sample of them, and the share of people of each."""
     data = source.data
-    found, mass = rows_law(data), data.mass / data.mass.sum()
+    found, mass = rows_law(data, source.laws), data.mass / data.mass.sum()
     kept = np.arange(len(mass))
     if len(mass) > MOST_ROWS:
         kept = np.random.default_rng(source.random_state).choice(len(mass), MOST_ROWS, p=mass)
         mass = np.ones(len(mass))
     laws = np.broadcast_to(found.law, (len(mass), 2, 2, 2))[kept]
     chance = np.broadcast_to(found.chance, (len(mass),))[kept]
-    return RowsLaw(nearest_law(laws), chance), mass[kept] / mass[kept].sum()
+    return RowsLaw(nearest_law(laws), chance, found.learner), mass[kept] / mass[kept].sum()
 
 
 def _first_stage(law: EstimatedLaw) -> float:

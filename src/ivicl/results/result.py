@@ -38,11 +38,41 @@ class BoundsResult(Record):
 
     Examples:
         >>> from ivicl import IVBounds
-        >>> res = IVBounds(method="balke-pearl").fit_counts([[[158, 14], [0, 0]], [[52, 12], [23, 78]]])
-        >>> round(res.lower, 4), round(res.upper, 4)
-        (0.3913, 0.7792)
-        >>> res
-        BoundsResult(ATE in [0.391, 0.779], estimated, balke-pearl, n = 337, grade ok)
+        >>> res = IVBounds("exact").fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
+        >>> res.n, res.level, res.grade
+        (337, '95 % credible for the set', 'ok')
+        >>> res.interval(0.5)[0] > res.lower, res.estimands["ATT"].upper < 1
+        (True, True)
+        >>> [rung.method for rung in res.ladder]
+        ['manski', 'manski-iv', 'balke-pearl', 'exact', 'late']
+        >>> res.sensitivity("exclusion", eps=[0, 0.1]).eps
+        (0.0, 0.1)
+
+        For readers and for machines:
+
+        >>> res.summary().count("What each assumption buys"), len(res.to_markdown().splitlines()) > 10
+        (1, True)
+        >>> res.to_latex().count("{tabular}"), res.to_json()[:7]
+        (6, '{"kind"')
+        >>> res.to_frame().columns == list(res.row()), res.to_dict()["n"]
+        (True, 337)
+
+        Files:
+
+        >>> from tempfile import mkdtemp
+        >>> folder = Path(mkdtemp())
+        >>> res.plot("ladder").save(folder / "ladder.svg").name, res.report(folder / "bounds.html").name
+        ('ladder.svg', 'bounds.html')
+        >>> res.save(folder / "bounds.json")
+        >>> BoundsResult.load(folder / "bounds.json") == res
+        True
+
+        Groups of people, by a covariate of the fit:
+
+        >>> people = {"z": [0, 0, 1, 1] * 20, "t": [0, 0, 0, 1] * 20, "y": [0, 1, 0, 1] * 20, "sex": ["f", "m"] * 40}
+        >>> fit = IVBounds("manski").fit(people, outcome="y", treatment="t", instrument="z", covariates=["sex"])
+        >>> fit.by("sex")
+        Subgroups(sex, 2 groups, n = 80)
     """
 
     lower: float
@@ -258,9 +288,11 @@ class BoundsResult(Record):
         return rows.frame_of([self.row()])
 
     def to_latex(self) -> str:
+        """The summary, the ladder and the other estimands as tables for a paper, ruled by LaTeX's `booktabs`."""
         return tables.latex(self)
 
     def to_markdown(self) -> str:
+        """The summary as Markdown."""
         return tables.markdown(self)
 
     def save(self, path: str | Path) -> None:

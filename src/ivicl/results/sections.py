@@ -32,7 +32,10 @@ class Section:
         # Styled here too: notebooks strip style sheets.
         place = 'style="text-align:left;padding:2px .9em 2px 0"'
         head = "".join(f"<th {place}>{escape(heading)}</th>" for heading in self.headings)
-        rows = ("".join(f"<td {place}>{escape(cell)}</td>" for cell in line) for line in self.lines)
+        # On a phone the headings go, and each cell names its own.
+        names = ["", *(f' data-label="{escape(heading)}"' for heading in self.headings[1:])]
+        cells = ([f"<td {place}{n}>{escape(c)}</td>" for n, c in zip(names, line, strict=True)] for line in self.lines)
+        rows = map("".join, cells)
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f'<table class="wide"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 

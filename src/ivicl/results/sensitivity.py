@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ivicl._shared.numbers import rounded_interval
 from ivicl._shared.records import Record
 from ivicl.errors import InputError
 from ivicl.methods.base import IntervalKind
-from ivicl.methods.estimands import estimand
 from ivicl.results.relaxed import RELAXATIONS, Curves, Relaxation
+from ivicl.results.relaxed_words import breakdown_sentence, notes
 from ivicl.results.source import NO_DATA
 from ivicl.results.tables import WIDTH, latex_table, markdown_table
 from ivicl.results.wording import interval, level
@@ -40,8 +39,15 @@ class Sensitivity(Record):
     Examples:
         >>> from ivicl import IVBounds
         >>> res = IVBounds("balke-pearl").fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
-        >>> round(res.sensitivity("exclusion").breakdown_estimate, 3)
-        0.391
+        >>> fragile = res.sensitivity("exclusion", eps=[0, 0.1])
+        >>> round(fragile.breakdown_estimate, 3), fragile.summary().count("Estimated bounds")
+        (0.391, 1)
+        >>> [row["sign"] for row in fragile.rows()], fragile.to_frame()["eps"].to_list()
+        (['positive', 'positive'], [0.0, 0.1])
+        >>> fragile.to_markdown()[:11], fragile.to_latex().count("{tabular}"), fragile.to_json()[:9]
+        ('| Fails for', 2, '{"schema"')
+        >>> fragile.plot(), fragile.section().title
+        (Picture(sensitivity, 2 rows of data), 'If the instrument acts on the outcome by itself')
     """
 
     kind: str
@@ -102,6 +108,7 @@ class Sensitivity(Record):
         return pl.DataFrame(self.rows())
 
     def to_json(self, indent: int | None = None) -> str:
+        """Everything, with the stamp of its schema."""
         # `kind` is the assumption that may fail.
         return json.dumps({"schema": SCHEMA} | self.to_dict(), indent=indent, allow_nan=False)
 
@@ -121,9 +128,11 @@ class Sensitivity(Record):
         return ["Fails for", "Estimated bounds", f"Interval, {self.level}", "Sign"]
 
     def to_markdown(self) -> str:
+        """The table and the sentence."""
         return f"{markdown_table(self._headings, self._cells(), self.headline)}\n\n{self.sentence}"
 
     def to_latex(self) -> str:
+        """The table for a paper."""
         return latex_table(self._headings, self._cells(), self.headline)
 
     def summary(self) -> str:
@@ -185,8 +194,8 @@ def sensitivity(result: BoundsResult, kind: str, eps: Sequence[float] | None = N
         interval_kind=curves.interval_kind,
         breakdown=breakdown,
         breakdown_estimate=breakdown_estimate,
-        sentence=_sentence(relaxation, result.binary, at_zero, breakdown, breakdown_estimate, curves),
-        notes=_notes(result, curves),
+        sentence=breakdown_sentence(relaxation, result.binary, at_zero, breakdown, breakdown_estimate, curves),
+        notes=notes(result, curves),
         binary=result.binary,
         headline=result.diagnostics.headline,
     )
@@ -235,73 +244,3 @@ def _breakdown(curve: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], mos
         middle = (low + high) / 2
         low, high = (middle, high) if certain(middle) else (low, middle)
     return high
-
-
-def _sentence(
-    relaxation: Relaxation,
-    binary: bool,
-    at_zero: tuple[float, float],
-    breakdown: float | None,
-    breakdown_estimate: float | None,
-    curves: Curves,
-) -> str:
-    effect = estimand(relaxation.estimand).short
-    unless = relaxation.share if binary or not relaxation.amounts else relaxation.amounts
-    side = "above" if at_zero[0] > 0 else "below"
-
-    def amount(eps: float) -> str:
-        return f"{100 * eps:.3g} %"
-
-    if not curves.can_move:
-        return (
-            "Nobody was treated in one arm of the instrument, or everybody in the other, so there can be no defiers: "
-            f"the {effect} stays where it is."
-        )
-    if breakdown == 0:
-        said = (
-            f"Even if {relaxation.holds}, the sign of the {effect} is not certain: the interval "
-            f"{rounded_interval(*at_zero)} holds zero."
-        )
-        if breakdown_estimate:
-            said += (
-                " By the estimated bounds, without allowance for sampling error, it would be certain unless "
-                f"{unless.format(amount=amount(breakdown_estimate))}."
-            )
-        return said
-    if breakdown is None:
-        return f"The {effect} is {side} zero, however far this assumption fails."
-    said = f"The {effect} is {side} zero unless {unless.format(amount=amount(breakdown))}"
-    if breakdown_estimate is not None and breakdown_estimate > breakdown:
-        said += f" ({amount(breakdown_estimate)} by the estimated bounds, without allowance for sampling error)"
-    return said + "."
-
-
-def _notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
-    notes = []
-    if curves.anchored:
-        notes.append(
-            f"At zero the interval is the result's own of the {estimand(curves.relaxation.estimand).short}; it moves "
-            "with the share as the quantiles of the posterior of the bounds do."
-        )
-    else:
-        notes.append(
-            "The interval is of posterior draws of the law of treatment and outcome in the two arms, under a "
-            "Dirichlet prior."
-        )
-    if result.covariates and curves.law.adjusted:
-        notes.append("The share holds at every value of the covariates, and the bounds are averaged over them.")
-    elif result.covariates and curves.relaxation.within_covariates:
-        notes.append(
-            "The share holds at every value of the covariates. How far the bounds move was computed at the law of each "
-            "person given them, which is estimated by ridge regression, and averaged."
-        )
-    elif result.covariates:
-        notes.append("How far the bounds move was computed without the covariates.")
-    if curves.law.excess > 0:
-        notes.append(
-            f"The sample contradicts the assumptions by {100 * curves.law.excess:.3g} % of an arm's people; the bounds "
-            "are those of the nearest law that does not."
-        )
-    if not result.binary:
-        notes.append("The bounds are those that the means of the outcome allow.")
-    return tuple(notes)

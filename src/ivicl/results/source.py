@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ivicl.data import IVData
+from ivicl.methods.row_laws import RowLaws
 
 NO_DATA = "this result was loaded from a file, so it has no data; fit it again to ask for {what}."
 
@@ -19,3 +20,5 @@ class Source:
     fit: Callable[..., Any]
     """The same method with the same settings on other people: `fit(data, alpha=None) -> BoundsResult`, no ladder."""
     random_state: int
+    laws: RowLaws | None = None
+    """The law that the method found at each row, where it knows one."""

@@ -72,7 +72,22 @@ class SubgroupEntry(Record):
 
 @dataclass(frozen=True, repr=False)
 class Subgroups(Record):
-    """Bounds of each group from its own people: one table, one forest plot."""
+    """Bounds of each group from its own people: one table, one forest plot.
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> people = {"z": [0, 0, 1, 1] * 20, "t": [0, 0, 0, 1] * 20, "y": [0, 1, 0, 1] * 20, "sex": ["f", "m"] * 40}
+        >>> res = IVBounds("manski").fit(people, outcome="y", treatment="t", instrument="z", covariates=["sex"])
+        >>> groups = res.by("sex")
+        >>> groups, groups.to_frame()["group"].to_list(), [row["n"] for row in groups.rows()]
+        (Subgroups(sex, 2 groups, n = 80), ['f', 'm'], [40, 40])
+        >>> groups.note[:9] in groups.summary(), groups.to_dict()["by"], groups.to_json()[:7]
+        (True, 'sex', '{"kind"')
+        >>> groups.to_markdown().splitlines()[0].split(" | ")[0], groups.to_latex().count("{tabular}")
+        ('| Group', 2)
+        >>> groups.plot(), groups.section().title
+        (Picture(forest, 3 rows of data), 'Bounds by sex')
+    """
 
     column: str
     entries: tuple[SubgroupEntry, ...]
@@ -137,10 +152,12 @@ class Subgroups(Record):
         return rows.frame_of(self.rows(), OWN_COLUMNS).with_columns(pl.col(GIVEN_ALL).cast(pl.Float64))
 
     def to_dict(self) -> dict[str, Any]:
+        """The rows, and the whole results in the same order."""
         content: dict[str, Any] = json_safe({"by": self.column, "simultaneous": self.simultaneous, "alpha": self.alpha})
         return content | {"note": self.note, "groups": json_safe(self.rows()), "everybody": json_safe(self.everybody)}
 
     def to_json(self, indent: int | None = None) -> str:
+        """The same as JSON, with the stamp of its schema."""
         return json.dumps(saved.stamped(self.to_dict(), KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def _lines(self) -> list[list[str]]:
@@ -150,9 +167,11 @@ class Subgroups(Record):
         return SubgroupEntry("everybody", self.everybody.n, self.everybody)
 
     def to_markdown(self) -> str:
+        """The table of groups."""
         return "\n\n".join((markdown_table(HEADINGS, self._lines(), self.headline), self.note, *self._said_of_groups))
 
     def to_latex(self) -> str:
+        """The table of groups for a paper."""
         return latex_table(HEADINGS, self._lines(), self.headline)
 
     def summary(self) -> str:
@@ -194,19 +213,20 @@ def subgroups(result: BoundsResult, column: str, quantiles: int | None, simultan
     groups = groups_by(everybody, column, quantiles)
     alpha = result.alpha
     each = 1 - (1 - alpha) ** (1 / len(groups)) if simultaneous else alpha
-    borrowed = _given_all(source.data, groups) if result.estimand == AVERAGE else [None] * len(groups)
+    borrowed = _given_all(source, groups) if result.estimand == AVERAGE else [None] * len(groups)
     entries = tuple(_entry(source, everybody, group, each, ends) for group, ends in zip(groups, borrowed, strict=True))
     if all(entry.result is None for entry in entries):
         raise InputError(f"no group of '{column}' can be fitted: {entries[0].group}: {entries[0].error}")
     return Subgroups(column, entries, result, simultaneous, alpha)
 
 
-def _given_all(data: IVData, groups: list[Group]) -> list[GroupEnds | None]:
+def _given_all(source: Source, groups: list[Group]) -> list[GroupEnds | None]:
     """Of the groups with people in both arms; people whose outcome is missing have no part in it."""
+    data = source.data
     rows = [group.rows[: len(data.w)] for group in groups]
     both = [k for k, here in enumerate(rows) if len(np.unique(data.z[here])) == 2]
     try:
-        found = dict(zip(both, group_ends(data, [rows[k] for k in both]), strict=True))
+        found = dict(zip(both, group_ends(data, [rows[k] for k in both], source.laws), strict=True))
     except InputError:  # a cluster that is an arm of its own
         return [None] * len(groups)
     return [found.get(k) for k in range(len(groups))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
 WIDTH = 88
+"""Letters in a line of the summary."""
+LATEX_GAP = "\\par\\medskip\\noindent"
+LETTERS = 91
+"""Digits of ten points in a line of a paper, 16 cm."""
 
 
 def pairs(result: BoundsResult) -> list[tuple[str, str]]:
@@ -91,7 +96,7 @@ def _top_line(result: BoundsResult) -> list[tuple[str, str]]:
     """How much of an amount's bounds the largest outcomes make, where that is worth a line."""
     measured = result.diagnostics.outcome
     share = measured.top_percent_of_width
-    if share is None or share < TOP_WORTH_SAYING:
+    if share is None or share < TOP_WORTH_SAYING or measured.central_98_percent is None:
         return []
     above = number(measured.central_98_percent[1])
     return [("  top per cent", f"outcomes above {above} make about {100 * share:.0f} % of the bounds' width")]
@@ -186,9 +191,9 @@ def latex(result: BoundsResult) -> str:
     body += [rf"Warning & {_tex(sentence)} \\" for sentence in result.warnings]
     table = [r"\begin{tabular}{lp{0.7\linewidth}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
     if result.ladder is not None:
-        table += ["", latex_table(HEADINGS, [rung.cells for rung in result.ladder])]
+        table += [LATEX_GAP, latex_table(HEADINGS, [rung.cells for rung in result.ladder])]
     if others := other_questions.lines(result):
-        table += ["", latex_table(other_questions.HEADINGS, others)]
+        table += [LATEX_GAP, latex_table(other_questions.HEADINGS, others)]
     return "\n".join([*_latex_lead(result.diagnostics.headline), *table])
 
 
@@ -206,11 +211,34 @@ def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]], head
 
 
 def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headline: str = "") -> str:
-    """A booktabs tabular with headings; the last column, the long one, is broken into lines."""
-    head, *body = [" & ".join(_tex(cell) for cell in line) + r" \\" for line in (headings, *lines)]
-    columns = "l" * (len(headings) - 1) + r"p{0.3\linewidth}"
+    """A booktabs tabular with headings; where it would be wider than a page, its cells are broken into lines."""
+    shares = _shares(headings, lines)
+    columns = "".join(rf"p{{{share:.3f}\linewidth}}" for share in shares) or "l" * len(headings)
+    ragged = r"\raggedright " if shares else ""
+    # Not two backslashes: a ragged cell would take them for the end of its own line.
+    end = r" \tabularnewline"
+    head, *body = [" & ".join(ragged + _tex(cell) for cell in line) + end for line in (headings, *lines)]
     ruled = [r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
     return "\n".join([*_latex_lead(headline), rf"\begin{{tabular}}{{{columns}}}", *ruled, r"\end{tabular}"])
+
+
+def _shares(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> list[float]:
+    """The columns' shares of the page's width; empty where every cell fits on one line."""
+    whole = [max(map(len, column)) for column in zip(headings, *lines, strict=True)]
+    if sum(whole) + 2.4 * len(whole) <= LETTERS:  # the space between two columns is that of 2.4 letters
+        return []
+    least = [
+        max(len(part) for text in column for part in _unbroken(text)) for column in zip(headings, *lines, strict=True)
+    ]
+    more = [most - few for most, few in zip(whole, least, strict=True)]
+    spare = max(LETTERS - 2.4 * len(whole) - sum(least), 0) / max(sum(more), 1)
+    widths = [few + spare * extra for few, extra in zip(least, more, strict=True)]
+    return [width / sum(widths) * (1 - 2.4 * len(whole) / LETTERS) for width in widths]
+
+
+def _unbroken(text: str) -> list[str]:
+    """What must stay on one line: an interval, or a word."""
+    return re.findall(r"\[[^]]*\]|\S+", text) or [""]
 
 
 def _markdown_lead(headline: str) -> list[str]:
@@ -224,4 +252,9 @@ def _latex_lead(headline: str) -> list[str]:
 def _tex(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     special |= {c: "\\" + c for c in "&%$#_{}"} | {"<": "$<$", ">": "$>$", "|": r"\textbar{}"}
-    return "".join(special.get(c, c) for c in text)
+    marked = "".join(special.get(c, c) for c in text)
+    marked = re.sub(r"(?<![\w-])-(?=\d)", "$-$", marked)  # a minus sign, not a hyphen
+    marked = re.sub(
+        r"\[[^]\s]+, [^]\s]+\]", lambda found: found[0].replace(" ", "~"), marked
+    )  # an interval stays whole
+    return "{}" + marked if marked.startswith(("[", "*")) else marked  # else the end of the row before would take it

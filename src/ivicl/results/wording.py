@@ -26,6 +26,9 @@ def number(value: float) -> str:
 
 
 def interval(lower: float, upper: float) -> str:
+    """Both ends as `number` has them; a tiny one beside one of ordinary size has its decimals, not 7.917e-06."""
+    if 1e-3 <= max(abs(lower), abs(upper)) < 1e5:
+        return f"[{lower:.4f}, {upper:.4f}]"
     return f"[{number(lower)}, {number(upper)}]"
 
 

@@ -26,7 +26,18 @@ def fit_many(
     df: Any, *, by: str | Sequence[str], estimator: IVBounds | None = None, **roles: Unpack[RoleArguments]
 ) -> Any:
     """Bounds for many studies: a Dask frame with one row a study, in no order. The arguments are those of
-    `ivicl.scale.spark.fit_many`."""
+    `ivicl.scale.spark.fit_many`.
+
+    Examples:
+        >>> import dask.dataframe as dd  # doctest: +SKIP
+        >>> from ivicl import datasets
+        >>> from ivicl.scale.dask import fit_many
+        >>> trial = datasets.load("cholestyramine").to_pandas().assign(site="one")  # doctest: +SKIP
+        >>> roles = {"outcome": "y", "treatment": "t", "instrument": "z", "weights": "people"}
+        >>> found = fit_many(dd.from_pandas(trial, npartitions=1), by="site", **roles).compute()  # doctest: +SKIP
+        >>> found[["site", "n"]].values.tolist()  # doctest: +SKIP
+        [['one', 337]]
+    """
     try:
         import dask.dataframe  # noqa: F401
     except ImportError as error:

@@ -77,7 +77,7 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
     in the whole table.
     """
     named = study_columns(by, roles)
-    read = read_frame(df, roles.columns | named, roles.weights, most=MOST_OF_STUDIES)
+    read = read_frame(df, roles.columns | named, roles.weights, most=MOST_OF_STUDIES, asked=roles)
     columns = dict(read.columns)
     keys, rows = groups_of([columns.pop(name) for name in named.values()])
     if not keys:
@@ -253,14 +253,14 @@ def _row(
     request: Request,
 ) -> dict[str, Any]:
     """The study's row; what went wrong with it stands in its column `error`, and the others go on."""
-    reason = str(found)
-    if isinstance(found, MethodBounds) and data is not None:
-        try:
-            return make_result(method, found, data, request, ladder=False, estimands=estimands).row()
-        except IVICLError as error:  # these data have no such estimand
-            reason = str(error)
-        except Exception as error:
-            reason = f"the diagnostics failed: {type(error).__name__}: {error}"
+    if not isinstance(found, MethodBounds) or data is None:
+        return error_row(method, request, str(found))
+    try:
+        return make_result(method, found, data, request, ladder=False, estimands=estimands).row()
+    except IVICLError as error:  # these data have no such estimand
+        reason = str(error)
+    except Exception as error:
+        reason = f"the diagnostics failed: {type(error).__name__}: {error}"
     return error_row(method, request, reason)
 
 

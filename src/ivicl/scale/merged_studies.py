@@ -7,14 +7,17 @@ and fits whole studies, many in a pass. A study that cannot be fitted is a row w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ivicl.data import Roles
-from ivicl.data.compression import collected, entries, grouped, weight_facts
+from ivicl.data.asking import collected
+from ivicl.data.binning import Bins, cuts_of, decoded
+from ivicl.data.compression import entries, grouped, weight_facts
 from ivicl.data.encoding import Column, column_from_array, numbers_from_text
+from ivicl.data.moments import Amount, amount_of
 from ivicl.data.reading import check_names
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError
 from ivicl.methods.registry import resolve
@@ -52,11 +55,17 @@ class MergedStudies:
     """The roles as the caller gave them."""
     roles: Roles
     """The same with codings and range settled for all studies together."""
+    amount: Amount | None = None
+    """An outcome of which no more than moments leave the engine."""
+    bins: dict[str, Bins] = field(default_factory=dict)
+    """Where covariates are cut, by their columns of merged rows."""
 
     @staticmethod
     def of(frame: nw.LazyFrame[Any], estimator: IVBounds, by: str | Sequence[str], roles: Roles) -> MergedStudies:
         """Check the call, and find the codings that it does not name: a small question to the engine for each, and one
         whether a cluster has people in two studies."""
+        import narwhals as nw
+
         estimator.request()
         columns = study_columns(by, roles)
         check_names(frame.collect_schema().names(), roles.columns | columns)
@@ -69,7 +78,16 @@ class MergedStudies:
         witnesses = {name: _witnesses(frame, name) for name in asked}
         settled = settle(witnesses, replace(roles, weights=None), np.ones(0))
         settled = replace(settled, weights=roles.weights)
-        return MergedStudies(estimator, tuple(columns.values()), roles, settled)
+        job = MergedStudies(estimator, tuple(columns.values()), roles, settled)
+        if roles.bins is not None:
+            keyed = frame.select(nw.col(name).alias(f"k{i}") for i, name in enumerate(job.names))
+            job = replace(job, bins=cuts_of(keyed, job.names, roles, seed=0))
+        few = roles.outcome in witnesses and len(witnesses[roles.outcome]) < MOST_WITNESSES
+        if few or settled.outcome_range is None:
+            return job
+        # As far as is known there are many different amounts, and one row for each of them would be left of a study.
+        amount = amount_of(frame, roles.outcome, settled)
+        return job if amount is None else replace(job, amount=replace(amount, key=f"k{job.names.index(roles.outcome)}"))
 
     @property
     def names(self) -> list[str]:
@@ -83,19 +101,22 @@ class MergedStudies:
 
     def merged(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         """The plan that merges the rows of all studies; nothing runs."""
-        return grouped(frame, self.names, self.asked.weights)
+        return grouped(frame, self.names, self.asked.weights, self.amount, self.bins)
 
     def fit(self, merged: pl.DataFrame) -> pl.DataFrame:
         """The rows of the studies in `merged`, each of which is whole: `by` as the engine has it, then COLUMNS."""
         import polars as pl
 
-        table = entries(merged, self.names, self.asked.weights)
+        if self.amount is not None:
+            merged = self.amount.settled(merged, self.asked.weights is not None, self.asked.outcome)
+        table = entries(decoded(merged, self.bins).clone(), self.names, self.asked.weights)
+        table = replace(table, binned=tuple(self.names[int(key[1:])] for key in self.bins))
         columns = dict(table.columns)
         keys, rows = groups_of([columns.pop(name) for name in self.by])
         for name in (self.roles.outcome, self.roles.treatment, self.roles.instrument):
             if name not in (self.asked.ones or {}):
                 columns[name] = numbers_from_text(columns[name])
-        studies = _Checked(self.by, keys, rows, type(table)(columns, table.rows), self.roles, merged)
+        studies = _Checked(self.by, keys, rows, replace(table, columns=columns), self.roles, merged)
         firsts = pl.Series([int(each[0]) for each in rows], dtype=pl.UInt32)
         by = zip(self.keys, self.by, strict=True)
         named = merged.select(pl.col(key).gather(firsts).alias(name) for key, name in by)

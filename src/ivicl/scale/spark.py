@@ -36,6 +36,17 @@ def fit_many(
         estimator: an `IVBounds` with the method and its options; the network when None.
         **roles: outcome, treatment, instrument, covariates, weights and the others of `IVBounds.fit`. Name the codings
             (`ones`, `outcome_range`), and without `cluster` nothing at all runs before the frame is asked for.
+
+    Examples:
+        >>> from pyspark.sql import SparkSession  # doctest: +SKIP
+        >>> from ivicl import datasets
+        >>> from ivicl.scale.spark import fit_many
+        >>> spark = SparkSession.builder.master("local[1]").getOrCreate()  # doctest: +SKIP
+        >>> trial = datasets.load("cholestyramine").to_pandas().assign(site="one")  # doctest: +SKIP
+        >>> roles = {"outcome": "y", "treatment": "t", "instrument": "z", "weights": "people"}
+        >>> found = fit_many(spark.createDataFrame(trial), by="site", **roles)  # doctest: +SKIP
+        >>> [(row.site, row.n) for row in found.collect()]  # doctest: +SKIP
+        [('one', 337)]
     """
     try:
         from pyspark.sql import types

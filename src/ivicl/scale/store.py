@@ -48,6 +48,8 @@ def describe(estimator: IVBounds, studies: Studies | OutcomeStudies) -> dict[str
         digest.update("\x1f".join(values).encode() if column.kind == "text" else values.tobytes())
         digest.update(column.missing.tobytes())
     digest.update(studies.table.rows.tobytes())
+    if studies.table.within is not None:
+        digest.update(studies.table.within.sd.tobytes())
     digest.update(repr(studies.keys).encode())
     request, method = estimator.request(), resolve(estimator.method)
     settings = {"version": __version__, "method": method.name} | method.stamps(request)

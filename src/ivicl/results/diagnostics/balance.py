@@ -3,7 +3,9 @@
 With strata, people are compared within them. Under a design the test compares the same statistic with what the design
 lets vary: the permutations of people, or of whole clusters, within strata; where people of a cluster are in both arms,
 or were sampled, the sums of clusters or people themselves. Rao and Scott's correction: the statistic over the sum of
-its eigenvalues has Snedecor's law with as many degrees of freedom as these are worth. N rows, D covariates.
+its eigenvalues has Snedecor's law with as many degrees of freedom as these are worth. Below the line stand those of the
+estimated variance: of the clusters, or Satterthwaite's where few people with large sampling weights make most of it.
+N rows, D covariates.
 """
 
 from __future__ import annotations
@@ -79,26 +81,26 @@ def _omnibus(x: np.ndarray, side: np.ndarray, mass: np.ndarray, data: IVData, dr
     if draws is None:
         return chi_squared_tail(statistic, int(used.sum()))
     eigenvalues, degrees = _under_design(turned, side, mass, data, draws)
-    total, squares = eigenvalues.sum(), (eigenvalues**2).sum()
+    total = eigenvalues.sum()
     if total <= 1e-12:
         return 1.0
-    first = total**2 / squares
-    return f_tail(statistic / total, first, min(first * degrees, ENDLESS))
+    return f_tail(statistic / total, _worth(eigenvalues), min(degrees, ENDLESS))
 
 
 def _under_design(
     turned: np.ndarray, side: np.ndarray, mass: np.ndarray, data: IVData, draws: Draws
 ) -> tuple[np.ndarray, float]:
-    """Eigenvalues of the score's covariance, and the degrees of freedom with which it is known."""
+    """Eigenvalues of the score's covariance, and the degrees of freedom with which their sum is known."""
     cluster, own = draws.cluster, (mass / data.w)[:, None]  # one person of a row counts so much, and there are w
     sampled = data.design is not None and data.design.sampling is not None
     if sampled or (cluster is not None and not draws.by_cluster):
         if cluster is None:
             score = turned * own * side[:, None]
-            return _eigenvalues((score * data.w[:, None]).T @ score), math.inf
+            return _eigenvalues((score * data.w[:, None]).T @ score), _satterthwaite((score**2).sum(1), data.w)
         sums = _by_cluster(turned * (mass * side)[:, None], cluster)
         clusters, groups = len(sums), len(np.unique(draws.group))
-        return _eigenvalues(sums.T @ sums) * clusters / (clusters - 1), max(float(clusters - groups), 1.0)
+        eigenvalues = _eigenvalues(sums.T @ sums) * clusters / (clusters - 1)
+        return eigenvalues, _worth(eigenvalues) * max(float(clusters - groups), 1.0)
     if cluster is None:
         values, copies, stratum, arm = turned, data.w, draws.level // 2, data.z
     else:
@@ -111,6 +113,18 @@ def _under_design(
         # The sums of the assigned ones over all permutations of who they are; the values add up to zero.
         covariance += ones * (size - ones) / (size * (size - 1)) * (values[here] * copies[here, None]).T @ values[here]
     return _eigenvalues(covariance), math.inf
+
+
+def _worth(eigenvalues: np.ndarray) -> float:
+    """How many equal ones they are worth."""
+    return float(eigenvalues.sum() ** 2 / max(float((eigenvalues**2).sum()), 1e-300))
+
+
+def _satterthwaite(parts: np.ndarray, people: np.ndarray) -> float:
+    """Degrees of freedom of a sum of parts, one a person: twice its square over its variance."""
+    total = float(people @ parts)
+    variance = float(people @ (parts - total / people.sum()) ** 2)
+    return 2 * total**2 / variance if variance > 0 else math.inf
 
 
 def _by_cluster(values: np.ndarray, cluster: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ def survey_design(data: IVData) -> SurveyDesign | None:
     design = data.design
     if design is None:
         return None
-    factors = design_factors(data, yes_no=False).factor
+    factors = design_factors(data).factor
     clusters, assigned = None, None
     if design.cluster is not None:
         arms = [len(np.unique(design.cluster[data.z == arm])) for arm in (0, 1)]

@@ -45,6 +45,12 @@ def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
     """Everything; `findings` has the grades, `grade` the worst of them.
 
     `row_laws` is the law that a method found at each row, whose fit is then checked too.
+
+    Examples:
+        >>> from ivicl import IVData
+        >>> found = diagnose(IVData.from_counts([199, 0, 1, 0, 0, 199, 0, 1]))
+        >>> found.grade, [finding.name for finding in found.findings if finding.grade == "stop"]
+        ('stop', ['instrumental inequalities'])
     """
     everybody = data.filled()  # also those whose lost outcome may have been anything
     stage, who, inequalities = first_stage(everybody), compliance(data), tuple(check(data))
@@ -195,6 +201,12 @@ def _outcome_finding(found: OutcomeRange, binary: bool) -> Finding:
         if found.mean in (0.0, 1.0):
             return Finding("outcome", "look", f"The outcome is {found.mean:.0f} for everybody.")
         return Finding("outcome", "ok", f"The outcome is binary, with {percent(found.mean)} ones.")
+    if found.central_98_percent is None:
+        sentence = (
+            f"The possible range of the outcome is {low:g} to {high:g}; outcomes were merged into means, so that it is "
+            "not known whether a few extreme values make much of the width."
+        )
+        return Finding("outcome", "ok", sentence)
     central_low, central_high = found.central_98_percent
     share = (central_high - central_low) / (high - low)
     what = (

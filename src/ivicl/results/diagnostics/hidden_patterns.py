@@ -46,7 +46,7 @@ LEAST_ROWS = 40
 def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: float = 1.0) -> HiddenPattern | None:
     """The alarm, with sizes in outcome units, of which the range has `span`.
 
-    None without a law at the rows, where there are too few of them, and where no covariate varies.
+    None without a law at the rows, where there are too few of them, and where no covariate has a pattern to look for.
     """
     if rows is None:
         return None
@@ -65,6 +65,8 @@ def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: floa
         patterns = _freed(raw, basis, rows.w)
         labels += names_here
         found.append((patterns, _tail(patterns.T @ away, (patterns**2).T @ spread)))
+    if not found:
+        return None
     assigned = np.concatenate([p for _, p in found])
     number = len(assigned)
     suspect = assigned * number < LEVEL

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import count_arms
@@ -14,6 +14,8 @@ from ivicl.identification.losses import free_ends, nearest_cells
 from ivicl.methods.design.variance import mean_variance
 from ivicl.methods.lost import soft_table
 from ivicl.results.diagnostics.records import Compliance, FirstStage, OutcomeRange
+
+ROWS_AT_ONCE = 262_144
 
 
 def first_stage(data: IVData) -> FirstStage:
@@ -46,15 +48,33 @@ def first_stage(data: IVData) -> FirstStage:
 
 
 def _partial_f(data: IVData) -> float | None:
-    """Of the instrument in a regression of the treatment on it and the covariates, robust to unequal variances."""
-    x = standardise(data.x, data.mass)
-    x = x[:, (x != 0).any(axis=0)]
-    if not x.shape[1]:
+    """Of the instrument in a regression of the treatment on it and the covariates, robust to unequal variances.
+
+    In chunks of rows: of many millions, a copy of the covariates is more than the table.
+    """
+    low, high = data.x.min(axis=0), data.x.max(axis=0)
+    span = 0.5 * high - 0.5 * low
+    varies = span > 1e-13 * np.maximum(np.abs(low), np.abs(high))
+    if not varies.any():
         return None
-    columns, mass = np.column_stack([np.ones(len(x)), x]), data.mass
-    both = np.column_stack([data.z, data.t])
-    moments = (columns * mass[:, None]).T
-    z, t = (both - columns @ (np.linalg.pinv(moments @ columns, hermitian=True) @ (moments @ both))).T
+    mass, both = data.mass, np.column_stack([data.z, data.t])
+    chunks = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(mass), ROWS_AT_ONCE)]
+
+    def columns(rows: slice) -> np.ndarray:
+        unit = (0.5 * data.x[rows][:, varies] - 0.5 * low[varies]) / span[varies]
+        return np.column_stack([np.ones(len(unit)), unit])
+
+    centre = sum(mass[rows] @ columns(rows) for rows in chunks) / mass.sum()
+    centre[0] = 0.0
+    gram, moments = np.zeros((len(centre), len(centre))), np.zeros((len(centre), 2))
+    for rows in chunks:
+        here = columns(rows) - centre
+        gram += (here * mass[rows, None]).T @ here
+        moments += (here * mass[rows, None]).T @ both[rows]
+    # In units of each column's spread, so that the inverse drops what is a sum of others and nothing else.
+    unit = np.sqrt(np.maximum(np.diagonal(gram), 1e-300))
+    slopes = np.linalg.pinv(gram / np.outer(unit, unit), hermitian=True) @ (moments / unit[:, None]) / unit[:, None]
+    z, t = np.concatenate([both[rows] - (columns(rows) - centre) @ slopes for rows in chunks]).T
     spread = mass @ z**2 / mass.sum()
     if spread < 1e-9:
         return None
@@ -80,12 +100,20 @@ def compliance(data: IVData) -> Compliance:
         kind = "no variation"
     else:
         kind = "one-sided"
-    counts = data.counts().astype(int).tolist() if data.binary else None
-    return Compliance.from_dict({"people": people.astype(int).tolist(), "kind": kind, "counts": counts})
+    (n00, n01), (n10, n11) = people.astype(int).tolist()
+    counts = _as_tuples(data.counts().astype(int).tolist()) if data.binary else None
+    return Compliance(((n00, n01), (n10, n11)), kind, counts)
+
+
+def _as_tuples(nested: Any) -> Any:
+    return tuple(map(_as_tuples, nested)) if isinstance(nested, list) else nested
 
 
 def outcome(data: IVData) -> OutcomeRange:
-    """The possible range, the observed one, and where nearly all outcomes lie."""
+    """The possible range, the observed one, and where nearly all outcomes lie, unless only means are known."""
+    if data.v is not None:
+        seen = float(data.y.min()), float(data.y.max())  # an engine keeps those at an end of the range apart
+        return OutcomeRange(data.outcome_range, seen, None, float(data.w @ data.y / data.w.sum()))
     low, high = weighted_quantile(data.y, data.w, np.array([0.01, 0.99]))
     return OutcomeRange(
         range=data.outcome_range,

@@ -81,11 +81,12 @@ class OutcomeRange(KeyedRecord):
 
     range: tuple[float, float]
     observed: tuple[float, float]
-    central_98_percent: tuple[float, float]
+    central_98_percent: tuple[float, float] | None
+    """None where outcomes were merged into means."""
     mean: float
     top_percent_of_width: float | None = None
     """The share of the estimated bounds' width that goes if outcomes are cut off at their 99 % quantile; None if
-    binary."""
+    binary, or merged into means."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,14 @@ class HiddenPattern(KeyedRecord):
 
 @dataclass(frozen=True)
 class Finding(KeyedRecord):
-    """One thing to know about the design, in a sentence for a trialist."""
+    """One thing to know about the design, in a sentence for a trialist.
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> finding = IVBounds("manski").fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).findings[0]
+        >>> finding.name, finding.grade
+        ('first stage', 'ok')
+    """
 
     name: str
     grade: Grade
@@ -183,7 +191,14 @@ class Finding(KeyedRecord):
 
 @dataclass(frozen=True)
 class Diagnostics(KeyedRecord):
-    """Everything that the data say about the design before any bound."""
+    """Everything that the data say about the design before any bound.
+
+    Examples:
+        >>> from ivicl import IVBounds
+        >>> found = IVBounds("manski").fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).diagnostics
+        >>> found.grade, found.compliance.kind, round(found.first_stage.difference, 4), found.headline
+        ('ok', 'one-sided', 0.6121, '')
+    """
 
     first_stage: FirstStage
     compliance: Compliance

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
 
+HUMPS = "Between the ends of the identified set the shape comes from the prior, not from the data."
+
+
 def posterior(result: BoundsResult) -> Picture:
     """The posterior of the effect, its interval, the ends of the identified set and the classical bounds."""
     if result.posterior is None:
@@ -45,6 +48,8 @@ def posterior(result: BoundsResult) -> Picture:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(_effect_label(result))
     legend_above(axes)
+    # In the picture itself: a file that is passed on has no caption, and the humps look like findings.
+    figure.supxlabel(HUMPS, fontsize=8, fontstyle="italic", color=SECOND)
     held = float(law.probabilities[inside].sum())
     caption = (
         f"Posterior of the {estimand(result.estimand).short}; the shaded part, inside the interval, holds "

@@ -36,7 +36,17 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """A matplotlib figure and what it shows."""
+    """A matplotlib figure and what it shows.
+
+    Examples:
+        >>> from tempfile import mkdtemp
+        >>> from ivicl import IVBounds
+        >>> picture = IVBounds("manski").fit_counts([158, 14, 0, 0, 52, 12, 23, 78]).plot("ladder")
+        >>> picture, picture.to_frame()["method"].to_list(), picture.svg()[:4]
+        (Picture(ladder, 4 rows of data), ['manski', 'manski-iv', 'balke-pearl', 'late'], '<svg')
+        >>> picture.save(Path(mkdtemp()) / "ladder.pdf").name, picture.below("Draft.").caption.startswith("Draft.")
+        ('ladder.pdf', True)
+    """
 
     kind: str
     """A key of PICTURES, or "comparison"."""

@@ -9,6 +9,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.numbers import rounded, rounded_interval
+from ivicl.data.rules import note
 from ivicl.errors import InputError
 from ivicl.methods.estimands import estimand
 from ivicl.results import other_questions
@@ -59,7 +60,7 @@ def report_html(
         key_figures=_key_figures(result),
         width=_width(result),
         data=_table(data_rows(result)),
-        notes=_list("What was done to the data", result.notes),
+        notes=_list("What was done to the data", _other_notes(result)),
         compliance=figures.draw("compliance"),
         assumptions=_assumptions(result),
         diagnostics=_diagnostics(result),
@@ -82,6 +83,15 @@ def citation(result: BoundsResult) -> str:
     return (
         f"ivicl, version {result.version}: bounds on average treatment effects from instrumental-variable data.{model}"
     )
+
+
+def _other_notes(result: BoundsResult) -> list[str]:
+    """What was done to the data, but for the codings, which the table above says."""
+    coded = {
+        note("coded", role=role, column=coding.column, one=repr(coding.one), zero=repr(coding.zero))
+        for role, coding in result.codings.items()
+    }
+    return [each for each in result.notes if each not in coded]
 
 
 def _headline(result: BoundsResult) -> str:
@@ -109,7 +119,7 @@ def _table(rows: list[tuple[str, str]]) -> str:
     return f"<table>{body}</table>"
 
 
-def _list(heading: str, sentences: tuple[str, ...]) -> str:
+def _list(heading: str, sentences: Sequence[str]) -> str:
     if not sentences:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
@@ -165,24 +175,23 @@ def _ladder_table(result: BoundsResult) -> str:
     rows = "".join(
         f"<tr{' class=own' if rung.method == result.method else ''}><th>{escape(rung.label)}</th>"
         f"<td>{escape(_assumed(rung))}</td><td>{escape(rung.level)}</td>"
-        f"<td class=number>{escape(_estimate(rung))}</td>"
-        f"<td class=number>{escape(rounded_interval(rung.lower, rung.upper))}</td></tr>"
+        f'<td class=number data-label="Estimate">{escape(_estimate(rung))}</td>'
+        f'<td class=number data-label="Interval">{escape(rounded_interval(rung.lower, rung.upper))}</td></tr>'
         for rung in result.ladder
     )
-    numbers = "<th class=number>Estimate</th><th class=number>Interval</th>"
-    head = f"<tr><th></th><th>What it assumes</th><th>Kind</th>{numbers}</tr>"
+    head = "<tr><th></th><th>What it assumes</th><th>Kind</th><th>Estimate</th><th>Interval</th></tr>"
     return f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def _other_estimands(result: BoundsResult) -> str:
     rows = "".join(
-        f"<tr><th>{escape(label)}</th><td class=number>{escape(point)}</td><td class=number>{escape(ends)}</td>"
-        f"<td>{escape(kind)}</td></tr>"
+        f'<tr><th>{escape(label)}</th><td class=number data-label="Estimate">{escape(point)}</td>'
+        f'<td class=number data-label="Interval">{escape(ends)}</td><td>{escape(kind)}</td></tr>'
         for label, point, ends, kind in other_questions.lines(result)
     )
     if not rows:
         return ""
-    head = "<tr><th></th><th class=number>Estimate</th><th class=number>Interval</th><th>Kind</th></tr>"
+    head = "<tr><th></th><th>Estimate</th><th>Interval</th><th>Kind</th></tr>"
     table = f'<table class="wide"><thead>{head}</thead><tbody>{rows}</tbody></table>'
     return f"<h3>{escape(other_questions.heading(result))}</h3>{table}"
 
