@@ -15,13 +15,11 @@ from ivicl.data import oddities, suspects
 from ivicl.data.rules import rules
 from ivicl.identification import balke_pearl
 from ivicl.identification import losses as lost_terms
-from ivicl.identification.mean_terms import MEAN_TERMS
 from ivicl.methods.assumptions import ASSUMPTIONS
 from ivicl.methods.base import NO_SAMPLING_ERROR, Request
-from ivicl.methods.design import factors, rows_law
 from ivicl.methods.estimands import ESTIMANDS
 from ivicl.methods.outcomes import COMBINATIONS
-from ivicl.methods.pretrained import effective, large, method
+from ivicl.methods.pretrained import large, method
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.registry import shipped
 from ivicl.results import saved
@@ -110,14 +108,6 @@ def facts() -> dict[str, Any]:
             "lower_table": balke_pearl.LOWER_TABLE.reshape(8, 8).tolist(),
             "upper_constants": balke_pearl.UPPER_CONSTANTS.tolist(),
             "upper_table": balke_pearl.UPPER_TABLE.reshape(8, 8).tolist(),
-        },
-        "means": {
-            "mean_terms": MEAN_TERMS.tolist(),
-            "penalties": rows_law.PENALTIES,
-            "least_chance": rows_law.LEAST_CHANCE,
-            "least_cell": rows_law._LEAST,
-            "prior_people": factors.PRIOR_PEOPLE,
-            "nearly_the_same": effective.NEARLY_THE_SAME,
         },
         "suspects": {
             "codes": suspects.CODES,

@@ -1,5 +1,5 @@
 // A text file as a table of fields, by the rules of `encoding_rules.json`. Fields are places in the text, not strings: a large file stays small.
-import { InputError, RULES } from "./facts";
+import { InputError, refusal, RULES } from "./facts";
 import { repr } from "./text";
 
 export const MOST_BYTES = 100e6;
@@ -43,7 +43,7 @@ export class Table {
 }
 
 export function decode(name: string, bytes: Uint8Array): string {
-  if (!bytes.length) throw new InputError(`'${name}' is empty.`);
+  if (!bytes.length) throw refusal("empty_file", { name: `'${name}'` });
   if (String.fromCharCode(...bytes.subarray(0, 4)) === "PAR1") {
     throw new InputError(`'${name}' is Parquet, which this page does not read; save it as CSV, or use ivicl fit.`);
   }
@@ -110,7 +110,7 @@ export function parse(name: string, text: string, progress: (share: number) => v
   const separator = RULES.file.separators[chosen]!;
   if (most < RULES.file.least_columns) {
     const line = header.join(separator);
-    if (!line.trim()) throw new InputError(`'${name}' is empty.`);
+    if (!line.trim()) throw refusal("empty_file", { name: `'${name}'` });
     throw new InputError(
       `'${name}' is not a table: its first line has fewer than three columns, ${repr(line.slice(0, 60))}; ` +
         "an instrument, a treatment and an outcome are needed.",
@@ -154,6 +154,6 @@ export function parse(name: string, text: string, progress: (share: number) => v
     at = next;
     if (rows % 50000 === 0) progress(at / text.length);
   }
-  if (!rows) throw new InputError(`'${name}' has a header but no rows.`);
+  if (!rows) throw refusal("header_only", { name: `'${name}'` });
   return new Table(name, header, rows, text, starts.subarray(0, used), ends.subarray(0, used));
 }

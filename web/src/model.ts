@@ -10,7 +10,7 @@ export interface Rows {
   t: Float64Array;
   y: Float64Array;
   w: Float64Array;
-  /** Variance of the outcome among the people of the row; none is zero. Only for a graph that takes amounts. */
+  /** Variance of the outcome among the people of the row; none is zero. */
   v?: Float64Array;
 }
 
@@ -21,18 +21,15 @@ export interface Answer {
 }
 
 export interface Model {
-  /** Outcomes between 0 and 1 may enter as they are; else they must be 0 or 1. */
-  takesAmounts: boolean;
   answer(rows: Rows): Promise<Answer>;
 }
 
-/** The schema of the graph (ivicl/methods/pretrained/runtime.py) and how to speak it. A new graph is a new entry. */
-const SCHEMAS: Record<number, (session: ort.InferenceSession) => Model> = { 1: firstSchema, 2: secondSchema };
+/** The schema of the graph that this page speaks (ivicl/methods/pretrained/schema_2.py). */
+const SCHEMA = 2;
 
 /** Load the wasm and the model file, both beside the page. `progress` is told the share of the bytes that are here. */
 export async function loadModel(base: string, progress: (share: number) => void): Promise<Model> {
-  const speak = SCHEMAS[FACTS.model.schema];
-  if (!speak) throw new Error(`This page does not speak schema ${FACTS.model.schema} of the network's graph.`);
+  if (FACTS.model.schema !== SCHEMA) throw new Error(`This page does not speak schema ${FACTS.model.schema} of the network's graph.`);
   ort.env.wasm.wasmPaths = new URL("ort/", base).href;
   // Threads need shared memory, which browsers give only to pages served with isolation headers (as ivicl app does).
   ort.env.wasm.numThreads = globalThis.crossOriginIsolated ? Math.min(4, navigator.hardwareConcurrency || 1) : 1;
@@ -44,7 +41,7 @@ export async function loadModel(base: string, progress: (share: number) => void)
     enableMemPattern: false,
     logSeverityLevel: 3,
   });
-  return speak(session);
+  return speaking(session);
 }
 
 async function fetchWithProgress(url: string, progress: (share: number) => void): Promise<Uint8Array> {
@@ -68,28 +65,15 @@ async function fetchWithProgress(url: string, progress: (share: number) => void)
 const BINS = 1024;
 const EDGES = Float64Array.from({ length: BINS + 1 }, (_, k) => (k === BINS ? 1 : -1 + (2 / BINS) * k));
 
-/** Inputs x (B,N,D) in float64 and z, t, y, w (B,N); outputs: log probabilities (B,K) of effect, lower and upper end. */
-function firstSchema(session: ort.InferenceSession): Model {
-  return {
-    takesAmounts: false,
-    async answer(rows) {
-      const found = await session.run(feedOf(varies(rows.x) ? rows : eightCells(rows), "ztyw"), ["effect", "lower", "upper"]);
-      const posterior = (name: string) => new BinnedPosterior(EDGES, shares(numbers(found[name]!)));
-      return { effect: posterior("effect"), ends: new IdentifiedSet(posterior("lower"), posterior("upper")) };
-    },
-  };
-}
-
-/** Of the second schema: eleven quantities, of which the first two are the ends of the effect, on grids of their own. */
+/** Eleven quantities, of which the first two are the ends of the effect, on grids of their own. */
 const QUANTITIES = 11;
 const CELLS = 128;
 const [REACH, SPAN] = [0.8, 5];
 const OFFSETS = Float64Array.from({ length: CELLS + 1 }, (_, k) => REACH * Math.sinh(-SPAN + ((2 * SPAN) / CELLS) * k));
 
 /** Merged rows with the mean and the variance of y; outputs: log probabilities of the effect, and anchor, unit and log mass of the quantities. */
-function secondSchema(session: ort.InferenceSession): Model {
+function speaking(session: ort.InferenceSession): Model {
   return {
-    takesAmounts: true,
     async answer(rows) {
       const yesNo = rows.y.every((y) => y === 0 || y === 1);
       const merged = varies(rows.x) ? rows : yesNo ? eightCells(rows) : fourCells(rows);
@@ -97,7 +81,7 @@ function secondSchema(session: ort.InferenceSession): Model {
         no_defiers: new ort.Tensor("float32", new Float32Array(1), [1, 1]),
         design: new ort.Tensor("float32", new Float32Array(QUANTITIES).fill(1), [1, QUANTITIES]),
       };
-      const found = await session.run({ ...feedOf(merged, "ztyvw"), ...told }, ["effect", "anchor", "unit", "mass"]);
+      const found = await session.run({ ...feedOf(merged), ...told }, ["effect", "anchor", "unit", "mass"]);
       const [anchor, unit, mass] = [numbers(found["anchor"]!), numbers(found["unit"]!), numbers(found["mass"]!)];
       const end = (place: number) => {
         const edges = OFFSETS.map((offset) => Math.min(Math.max(anchor[place]! + unit[place]! * offset, -1), 1));
@@ -120,13 +104,13 @@ function onCells(edges: Float64Array, masses: Float64Array): BinnedPosterior {
   return new BinnedPosterior(Float64Array.from([...wide.map((k) => edges[k]!), edges[wide[wide.length - 1]! + 1]!]), held);
 }
 
-function feedOf(rows: Rows, parts: string): Record<string, ort.Tensor> {
+function feedOf(rows: Rows): Record<string, ort.Tensor> {
   const { x, w } = rows;
   const n = w.length;
   const flat = new Float64Array(n * x.length);
   x.forEach((column, j) => column.forEach((value, i) => (flat[i * x.length + j] = value)));
   const named: Record<string, Float64Array> = { z: rows.z, t: rows.t, y: rows.y, w, v: rows.v ?? new Float64Array(n) };
-  const narrow = [...parts].map((name) => [name, new ort.Tensor("float32", Float32Array.from(named[name]!), [1, n])]);
+  const narrow = Object.entries(named).map(([name, values]) => [name, new ort.Tensor("float32", Float32Array.from(values), [1, n])]);
   return { x: new ort.Tensor("float64", flat, [1, n, x.length]), ...Object.fromEntries(narrow) };
 }
 

@@ -4,7 +4,7 @@ import { merged, people, type Data } from "./data";
 import { diagnose, standardise, type Diagnostics, type Grade } from "./diagnostics";
 import { FACTS, LIMITS, METHODS, type IntervalKind } from "./facts";
 import { climb, level, type Ends, type Rung } from "./ladder";
-import { meanRows, readWorth, softRows, type Worth } from "./means";
+import { meanRows } from "./means";
 import type { Answer, Model, Rows } from "./model";
 import { BinnedPosterior, IdentifiedSet, widthParts, type WidthParts } from "./posterior";
 import { commas, g } from "./text";
@@ -78,7 +78,7 @@ export interface Result {
 export async function bound(data: Data, alpha: number, model: Model, progress: (what: string, share: number) => void): Promise<Result> {
   const method = METHODS["ivicl"]!;
   progress("Merging equal rows", 0.05);
-  const question = pose(data, model.takesAmounts);
+  const question = pose(data);
   progress("Looking at the design", 0.1);
   const diagnostics = diagnose(data);
   const { effect, ends } = await answered(data, question, model, progress);
@@ -88,7 +88,7 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
   let without: Ends | null = null;
   if (adjusted && method.rung_without_covariates) {
     const bare = { ...data, x: [], covariates: [], variables: [] };
-    without = endsOf((await answered(bare, pose(bare, model.takesAmounts), model, progress)).ends, alpha);
+    without = endsOf((await answered(bare, pose(bare), model, progress)).ends, alpha);
   }
   return {
     lower,
@@ -113,7 +113,7 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
     identified_set: { lower: plain(ends.lower), upper: plain(ends.upper) },
     covers: method.covers,
     estimates,
-    thresholds: question.worth && BY_MEANS,
+    thresholds: data.binary ? null : BY_MEANS,
     ladder: climb(data, alpha, endsOf(ends, alpha), without),
     warnings: question.warnings,
     notes: data.notes,
@@ -137,15 +137,12 @@ export async function bound(data: Data, alpha: number, model: Model, progress: (
   };
 }
 
-/** The passes of a question, settled to one answer. */
+/** The answer to a question, in outcome units. */
 async function answered(data: Data, question: Question, model: Model, progress: (what: string, share: number) => void): Promise<Answer> {
-  const answers: Answer[] = [];
-  for (const [k, rows] of question.rows.entries()) {
-    const which = question.rows.length > 1 ? `Pass ${k + 1} of ${question.rows.length} of the network` : "One pass of the network";
-    progress(which, 0.25 + (0.7 * k) / question.rows.length);
-    answers.push(await model.answer(rows));
-  }
-  return settle(data, question, answers);
+  progress("One pass of the network", 0.25);
+  const { effect, ends } = await model.answer(question.rows);
+  const span = data.range[1] - data.range[0];
+  return span === 1 ? { effect, ends } : { effect: effect.scaled(span), ends: ends.scaled(span) };
 }
 
 function endsOf(ends: IdentifiedSet, alpha: number): Ends {
@@ -198,21 +195,17 @@ function completed(nothing: unknown, value: unknown): object {
 }
 
 interface Question {
-  /** One table, or for an amount one for each end. */
-  rows: Rows[];
-  /** For an amount, where the graph knows yes and no alone. */
-  worth: Worth | null;
+  rows: Rows;
   warnings: string[];
   details: Record<string, unknown>;
 }
 
 /** Merge equal rows, sample if there are too many: the rows that the network sees. */
-function pose(data: Data, takesAmounts: boolean): Question {
+function pose(data: Data): Question {
   const warnings: string[] = [];
   const all = merged(data);
   let used = all;
-  // An amount's row is two: the share of a yes and that of a no.
-  const most = data.binary || takesAmounts ? LIMITS.max_rows : LIMITS.max_rows / 2;
+  const most = LIMITS.max_rows;
   if (all.w.length > most && all.covariates.length) {
     used = sampled(all, most);
     warnings.push(
@@ -236,9 +229,8 @@ function pose(data: Data, takesAmounts: boolean): Question {
   } else if (n < LIMITS.least_people) {
     warnings.push(`${g(n)} people are fewer than the ${LIMITS.least_people} of the training range; the prior speaks louder than they.`);
   }
-  const worth = data.binary || takesAmounts ? null : softRows(used);
-  const rows = worth ? worth.rows : [data.binary ? used : meanRows(used)];
-  return { rows, worth, warnings, details: { n_used: n, rows_used: rows[0]!.w.length, left_out_columns: left } };
+  const rows = data.binary ? used : meanRows(used);
+  return { rows, warnings, details: { n_used: n, rows_used: rows.w.length, left_out_columns: left } };
 }
 
 /** Each person is kept with the same probability; the numbers behind it are fixed, so that the same file gives the same answer. */
@@ -283,11 +275,4 @@ function leftOut(data: Data): string[] {
   const order = [...strength.keys()].sort((a, b) => strength[b]! - strength[a]! || a - b);
   const gone = new Set(order.slice(LIMITS.max_features));
   return data.covariates.filter((_, j) => gone.has(j));
-}
-
-/** One answer, in outcome units. */
-function settle(data: Data, { worth }: Question, answers: Answer[]): Answer {
-  const { effect, ends } = worth ? readWorth(worth, answers) : answers[0]!;
-  const span = data.range[1] - data.range[0];
-  return span === 1 ? { effect, ends } : { effect: effect.scaled(span), ends: ends.scaled(span) };
 }

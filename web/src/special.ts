@@ -120,21 +120,3 @@ export function eigen(matrix: number[][]): { values: number[]; vectors: number[]
   }
   return { values: a.map((row, i) => row[i]!), vectors: v };
 }
-
-/** The inverse of a matrix, by Gauss's and Jordan's elimination with pivots. */
-export function inverse(matrix: number[][]): number[][] {
-  const n = matrix.length;
-  const a = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1 : 0))]);
-  for (let k = 0; k < n; k++) {
-    let pivot = k;
-    for (let i = k + 1; i < n; i++) if (Math.abs(a[i]![k]!) > Math.abs(a[pivot]![k]!)) pivot = i;
-    [a[k], a[pivot]] = [a[pivot]!, a[k]!];
-    const scale = a[k]![k]!;
-    a[k] = a[k]!.map((value) => value / scale);
-    for (let i = 0; i < n; i++) {
-      const factor = a[i]![k]!;
-      if (i !== k && factor) a[i] = a[i]!.map((value, j) => value - factor * a[k]![j]!);
-    }
-  }
-  return a.map((row) => row.slice(n));
-}

@@ -97,6 +97,8 @@ export interface Inequality {
   excess: number;
   p_value: number;
   threshold: number | null;
+  /** The package's engines may know means alone; the page has every row. */
+  by_means: false;
   name: string;
   violated: boolean;
 }
@@ -117,6 +119,7 @@ export function checkCounts(counts: Eight, threshold: number | null): Inequality
         excess,
         p_value: error > 0 ? normalCdf(-excess / error) : 1,
         threshold,
+        by_means: false as const,
         name: `P(T=${t}, ${event}=${y} | Z=1) + P(T=${t}, ${event}=${1 - y} | Z=0) <= 1`,
         violated: excess > 1e-12,
       };
