@@ -33,9 +33,9 @@ def run(monkeypatch, capsys):
 
 
 @pytest.fixture(scope="session")
-def second_file(tmp_path_factory):
+def network_file(tmp_path_factory):
     """A model file of graph schema 2: a small network that has learnt nothing. Exported once for all tests."""
     pytest.importorskip("torch")
-    from small_second import small_file
+    from small_network import small_file
 
     return small_file(tmp_path_factory.mktemp("second"))

@@ -7,30 +7,59 @@ nothing; weights are counts), so that a mistake in stacking, padding or unstacki
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ivicl.identification.balke_pearl import sharp_ends
-from ivicl.methods.pretrained.schema_1 import FirstGraph
-from ivicl.methods.pretrained.schema_1 import FirstPosteriors as Posteriors
-from ivicl.posterior import EFFECT_EDGES
+from ivicl.identification.end_scores import end_scores
+from ivicl.methods.pretrained.schema_2 import OFFSETS, Graph, Posteriors
+from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+
+EVEN = np.diff(np.clip((OFFSETS + 1) / 2, 0, 1))
+"""Masses of a posterior that is even within a unit of its anchor."""
+
+
+@dataclass(frozen=True)
+class BinnedAnswers:
+    """Posteriors (B,K) of the effect and of the two ends on bins of [-1, 1], for tests that lay them out by hand."""
+
+    effect: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.effect)
+
+    def of(self, name: str, table: int = 0) -> BinnedPosterior:
+        return BinnedPosterior(EFFECT_EDGES, getattr(self, name)[table])
+
+    @classmethod
+    def joined(cls, parts: list[BinnedAnswers]) -> BinnedAnswers:
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("effect", "lower", "upper")))
 
 
 class StandIn:
     name = "stand-in"
     sha256 = "0" * 64
-    graph = FirstGraph()
+    graph = Graph()
     staged = None
 
     def __init__(self, max_features: int = 64) -> None:
         self.metadata = {"network": {"max_features": max_features, "max_count": 1e8}}
         self.shapes: list[tuple[int, ...]] = []
 
-    def predict(self, x, z, t, y, w, *_) -> Posteriors:
+    def predict(self, x, z, t, y, w, v=None, no_defiers=None, design=None) -> Posteriors:
         x, z, t, y, w = (np.asarray(v, dtype=np.float64) for v in (x, z, t, y, w))
         self.shapes.append(x.shape)
         parts = [self._one(*each) for each in zip(x, z, t, y, w, strict=True)]
-        return Posteriors(*(np.stack(part) for part in zip(*parts, strict=True)))
+        effect, anchor, unit = (np.stack(part) for part in zip(*parts, strict=True))
+        unit = unit if design is None else unit / np.sqrt(design)
+        mass = np.broadcast_to(EVEN, (*anchor.shape, len(EVEN)))
+        return Posteriors(effect, anchor, unit, mass, (None,) * len(effect))
+
+    def on_one_thread(self) -> StandIn:
+        return self
 
     def predict_side_by_side(self, passes) -> Iterator[Posteriors]:
         return (self.predict(*arrays) for arrays in passes)
@@ -41,18 +70,17 @@ class StandIn:
         return self.predict(np.zeros((*counts.shape, 0)), cell // 4, cell // 2 % 2, cell % 2, counts)
 
     def _one(self, x, z, t, y, w):
-        counts = np.bincount((4 * z + 2 * t + y).astype(int), w, 8).reshape(2, 2, 2) + 0.25
-        lower, upper = sharp_ends(counts / counts.sum(axis=(1, 2), keepdims=True))
+        cell = (4 * z + 2 * t).astype(int)
+        counts = (np.bincount(cell, w * (1 - y), 8) + np.bincount(cell + 1, w * y, 8)).reshape(2, 2, 2) + 0.25
+        law = counts / counts.sum(axis=(1, 2), keepdims=True)
+        lower, upper = sharp_ends(law)
         middle = (lower + upper) / 2
         lower, upper = min(lower, middle), max(upper, middle)
         moved = float(np.tanh((w @ np.abs(np.clip(x, -1e3, 1e3))).sum() / w.sum())) if x.shape[1] else 0.0
         half = (upper - lower) / 2 * (1 - 0.3 * moved) + 0.01
-        spread = 0.4 / np.sqrt(w.sum() + 4)
-        return (
-            _between(middle - half, middle + half),
-            _between(middle - half - spread, middle - half + spread),
-            _between(middle + half - spread, middle + half + spread),
-        )
+        anchor = end_scores(law[None], np.array([w @ z / w.sum()]), z, t, y, w).value
+        anchor[:2] = middle - half, middle + half
+        return _between(middle - half, middle + half), anchor, np.full(11, 0.4 / np.sqrt(w.sum() + 4))
 
 
 def _between(low: float, high: float) -> np.ndarray:

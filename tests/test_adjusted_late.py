@@ -136,3 +136,21 @@ def test_estimands_given_covariates_are_coherent_and_hold_the_truth():
     assert found["LATE"].lower < 0.3 < found["LATE"].upper
     assert found["EY1"].estimate_lower < 0.3 < found["EY1"].estimate_upper, "y has mean 0 without the treatment"
     assert min(found["ATT"].lower, found["ATU"].lower) < found["ATE"].upper
+
+
+def test_very_many_rows_are_adjusted_in_blocks(monkeypatch):
+    """Every block has fits of its own, and their average is what one fit of all says, up to what fits differ by."""
+    from ivicl.methods import one_step_means
+
+    rng = np.random.default_rng(5)
+    x, z = rng.normal(size=(6000, 3)), rng.integers(0, 2, 6000)
+    t = rng.random(6000) < 0.2 + 0.5 * z + 0.1 * (x[:, 0] > 0)
+    y = np.clip(0.3 + 0.2 * t + 0.1 * x[:, 1] + 0.1 * rng.normal(size=6000), 0, 1)
+    data = IVData.from_arrays(z=z, t=t, y=y, x=x, outcome_range=(0.0, 1.0))
+    whole = one_step_means.adjusted_means(data)
+    monkeypatch.setattr(one_step_means, "MOST_ROWS", 1600)
+    blocks = one_step_means.adjusted_means(data)
+    errors = np.sqrt(np.diagonal(whole.covariance))
+    assert np.abs(blocks.means - whole.means).max() > 0
+    assert (np.abs(blocks.means - whole.means) < 0.2 * errors).all()
+    np.testing.assert_allclose(np.sqrt(np.diagonal(blocks.covariance)), errors, rtol=0.05)

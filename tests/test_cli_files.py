@@ -57,13 +57,13 @@ def test_missing_values_by_their_usual_names(tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "is empty."),
-        (b" \n\n\t\n", "is empty."),
-        (b"z,t,y,t\n0,0,1,1\n", "has more than one column named 't'."),
-        (b'z,t,"of\nday","of\nday"\n0,0,1,1\n', r"has more than one column named 'of\nday'."),
+        (b"", "is empty; export the table again"),
+        (b" \n\n\t\n", "is empty; export the table again"),
+        (b"z,t,y,t\n0,0,1,1\n", "has more than one column named 't'; rename"),
+        (b'z,t,"of\nday","of\nday"\n0,0,1,1\n', r"has more than one column named 'of\nday'; rename"),
         (b"z,t\n0,0\n", "has fewer than three columns, 'z,t'"),
         (b'"z,t,y",a\n0,0\n', "has fewer than three columns, 'z,t,y,a'"),
-        (b"z,t,y\n0,0,\x011\n", "neither CSV nor Parquet."),
+        (b"z,t,y\n0,0,\x011\n", "neither CSV nor Parquet; export"),
         (b'"never closed,t,y\n' + 50_000 * ROWS, "its first line cannot be read"),
     ],
 )

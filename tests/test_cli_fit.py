@@ -105,26 +105,30 @@ def write(tmp_path, text: str | bytes) -> str:
             ROLES,
             "instrument 'z' is always 1, so there is nothing to compare; the table must hold both arms.",
         ),
-        ("z,t,y\n1,0,\n0,1,\n", ROLES, "no row is left: outcome 'y' is missing in all 2 rows."),
-        ("z,t,y\n1,0,inf\n0,1,2\n", ROLES, "column 'y' holds 1 infinite value."),
-        ("z,t,y,w\n1,0,1,-1\n0,1,0,1\n", [*ROLES, "-w", "w"], "weights 'w' must not be negative, but one is -1."),
+        (
+            "z,t,y\n1,0,\n0,1,\n",
+            ROLES,
+            "no row is left: outcome 'y' is missing in all 2 rows; name the column that holds it",
+        ),
+        ("z,t,y\n1,0,inf\n0,1,2\n", ROLES, "column 'y' holds 1 infinite value; make them missing"),
+        ("z,t,y,w\n1,0,1,-1\n0,1,0,1\n", [*ROLES, "-w", "w"], "weights 'w' must not be negative, but one is -1; a row"),
         ("z,t,y,w\n1,0,1,0.5\n0,1,0,1\n", [*ROLES, "-w", "w"], "go by sampling_weights (--sampling-weights)."),
-        ("z,t,y,w\n1,0,1,0\n0,1,0,0\n", [*ROLES, "-w", "w"], "weights 'w' sum to zero."),
+        ("z,t,y,w\n1,0,1,0\n0,1,0,0\n", [*ROLES, "-w", "w"], "weights 'w' sum to zero; name"),
         (
             "z,t,y\n1,0,5\n0,1,2\n1,1,3\n",
             [*ROLES, "--range", "0,4"],
-            "outcome 'y' must lie between 0 and 4, but 1 values do not, such as 5.",
+            "outcome 'y' must lie between 0 and 4, but 1 values do not, such as 5; widen",
         ),
-        ("", ROLES, "is empty."),
-        ("z,t,y\n", ROLES, "has a header but no rows."),
+        ("", ROLES, "is empty; export the table again"),
+        ("z,t,y\n", ROLES, "has the names of columns but no rows; export the table again"),
         ("just some prose\nof no use\n", ROLES, "is not a table: its first line has fewer than three columns"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", ROLES, "is not a table: it is neither CSV nor Parquet."),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", ROLES, "is not a table: it is neither CSV nor Parquet; export"),
         (b"PAR1 and then nonsense", ROLES, "looks like Parquet but cannot be read; write"),
-        ("z,t,y,y\n1,0,1,1\n0,1,0,0\n", ROLES, "has more than one column named 'y'."),
+        ("z,t,y,y\n1,0,1,1\n0,1,0,0\n", ROLES, "has more than one column named 'y'; rename"),
         (
             "z,t,y\n1,0,1\n0,1,0\n",
             ["-y", "y", "-t", "z", "-z", "z"],
-            "column 'z' is given twice: as treatment and as instrument.",
+            "column 'z' is given twice: as treatment and as instrument; give it one role.",
         ),
         ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--range", "0"], "--range must be LOW,HIGH, but is '0'."),
         ("z,t,y\n1,0,1\n0,1,0\n", [*ROLES, "--one", "t"], "--one must be NAME=VALUE, but is 't'."),
@@ -154,8 +158,21 @@ def test_bad_counts_and_missing_file(run):
     assert "eight counts are needed" in run("counts", "1", "2", "3", "-m", "manski")[2]
     code, _, err = run("counts", *VITAMIN_A[:-1], "x", "-m", "manski")
     assert (code, err) == (2, "ivicl: a count must be a number, but is 'x'.\n")
-    code, _, err = run("fit", "nowhere.csv", *ROLES, "-m", "manski")
-    assert (code, err) == (2, "ivicl: there is no file 'nowhere.csv'.\n")
+
+
+@pytest.mark.parametrize(
+    ("asked", "remedy"),
+    [
+        ("trail.csv", "the nearest name in its folder is 'trial.csv'"),
+        ("nowhere.dta", "it was looked for in '{here}': check its name, or write its whole path"),
+        ("data/trial.csv", "there is no folder '{here}/data' either: check the path"),
+    ],
+)
+def test_a_file_that_is_not_there(run, tmp_path, monkeypatch, asked, remedy):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trial.csv").write_text("z,t,y\n")
+    code, _, err = run("fit", asked, *ROLES, "-m", "manski")
+    assert (code, err) == (2, f"ivicl: there is no file '{asked}'; {remedy.format(here=tmp_path)}.\n")
 
 
 def test_exact_from_the_command_line(run):

@@ -152,4 +152,4 @@ def test_old_names_of_flags_still_work_and_say_so(run, tmp_path):
 def test_words_after_two_dashes_are_not_flags(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = run("fit", *ROLES, "-m", "manski", "--", "--out")
-    assert (code, err) == (2, "ivicl: there is no file '--out'.\n")
+    assert code == 2 and err.startswith("ivicl: there is no file '--out';")

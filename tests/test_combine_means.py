@@ -1,4 +1,4 @@
-"""Amounts by their means: soft rows, worth more people than they are, in one or two passes."""
+"""Amounts by their means: merged rows with mean and variance, in one pass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 
 from ivicl import IVBounds, IVData
 from ivicl.identification.balke_pearl import sharp_ends
-from ivicl.methods.design.factors import design_factors
 from ivicl.methods.design.rows_law import one_law
 from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn, made_up
@@ -36,7 +35,7 @@ def test_it_is_the_default_for_amounts_and_leaves_yes_and_no_alone(stand_in):
     assert res.thresholds.combine == "means"
     assert "Set bounded" in res.summary() and "what the outcome's means allow" in res.summary()
     passes = [shape for shape in stand_in.shapes if shape[2]]  # the ladder's rung without covariates apart
-    assert sum(shape[0] for shape in passes) <= 2, "one pass, or one an end"
+    assert [shape[0] for shape in passes] == [1], "one pass"
     binary = IVBounds().fit(made_up(300), covariates=X, **ROLES)
     assert binary.thresholds is None
     same = IVBounds(combine="comonotone").fit(made_up(300), covariates=X, **ROLES)
@@ -58,17 +57,6 @@ def test_recoding_the_outcome_mirrors():
     assert (other.lower, other.upper) == pytest.approx((-one.upper, -one.lower), abs=1e-4)
 
 
-def test_people_who_agree_are_worth_more_and_the_tables_say_so(stand_in):
-    """The narrower the outcomes, the more people; the two passes carry the two factors."""
-    narrow, wide = (IVData.from_frame(amounts(400, s), outcome_range=(0, 1), **ROLES) for s in (0.05, 0.4))
-    more, fewer = design_factors(narrow).factor, design_factors(wide).factor
-    assert (more > 3).all() and (fewer < 2.5).all() and (fewer > 1).all()
-    tight, loose = (IVBounds().fit_data(data) for data in (narrow, wide))
-    spread = [res.identified_set.lower.sd for res in (tight, loose)]
-    # The stand-in's spread is that of the people it is told of.
-    assert spread[0] / spread[1] == pytest.approx(np.sqrt(fewer[0] / more[0]), rel=0.1)
-
-
 def test_the_shipped_network_holds_the_set_that_the_means_allow():
     truth = one_law(IVData.from_frame(amounts(400_000, 0.15, seed=1), outcome_range=(0, 1), **ROLES))
     lower, upper = (float(end[0]) for end in sharp_ends(truth.law))
@@ -83,10 +71,10 @@ def test_the_shipped_network_holds_the_set_that_the_means_allow():
 
 
 def test_many_distinct_amounts_in_few_places_pass_whole(stand_in):
-    """Rows that differ in the outcome alone are one soft row of two cells: nobody is sampled away."""
+    """Rows that differ in the outcome alone are one row: nobody is sampled away."""
     frame = amounts(30_000, 0.15) | {"x0": np.arange(30_000) % 3}
     res = IVBounds(max_rows=100).fit(frame, covariates=["x0"], outcome_range=(0, 1), **ROLES)
-    assert res.details["rows_used"] == 2 * 12 and res.details["n_used"] == 30_000
+    assert res.details["rows_used"] == 12 and res.details["n_used"] == 30_000
     continuous = frame | {"x0": np.random.default_rng(0).standard_normal(30_000)}
     res = IVBounds(max_rows=1000).fit(continuous, covariates=["x0"], outcome_range=(0, 1), **ROLES)
     assert 500 < res.details["rows_used"] <= 1100

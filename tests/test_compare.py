@@ -68,7 +68,7 @@ def test_words(found):
     markdown = found.to_markdown().splitlines()
     assert len(markdown) == 7 and {line.count("|") for line in markdown} == {7}
     latex = found.to_latex()
-    assert latex.count(r" \\") == 6 and latex.count(r"90 \% confidence") == 1
+    assert latex.count("tabularnewline") == 6 and latex.count(r"90 \% confidence") == 1
 
 
 def test_json_holds_rows_and_whole_results(found):

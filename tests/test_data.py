@@ -186,15 +186,15 @@ def test_a_text_of_many_levels_does_not_make_many_columns():
     ("changes", "message"),
     [
         ({"outcome": "Yy"}, r"there is no column 'Yy' for the outcome; the nearest name is 'y'\."),
-        ({"covariates": ["aeg"]}, r"no column 'aeg' for the covariate 1; the nearest name is 'age'"),
+        ({"covariates": ["aeg"]}, r"no column 'aeg' for covariate 1; the nearest name is 'age'"),
         ({"z": [0, 1, 2, 0, 1, 2]}, r"instrument 'z' must have two values, but has 3: 0, 1, 2; keep"),
         ({"t": ["a", "b", "c"] * 2}, r"treatment 't' must have two values, but has 3: 'a', 'b', 'c'; keep"),
         ({"z": [1] * 6}, r"instrument 'z' is always 1, so there is nothing to compare; the table"),
         ({"t": ["drug"] * 6}, r"treatment 't' is always 'drug', so it is not clear whether that is 0 or 1"),
-        ({"y": [None] * 6}, r"no row is left: outcome 'y' is missing in all 6 rows\."),
+        ({"y": [None] * 6}, r"no row is left: outcome 'y' is missing in all 6 rows; name the column"),
         ({"age": [1.0, np.inf, -np.inf, 1, 1, 1], "covariates": ["age"]}, "column 'age' holds 2 infinite values"),
         ({"y": [1.0, 2, 3, np.inf, 4, 5]}, "column 'y' holds 1 infinite value"),
-        ({"n": [1, -2, 1, 1, 1, 1], "weights": "n"}, r"weights 'n' must not be negative, but one is -2\."),
+        ({"n": [1, -2, 1, 1, 1, 1], "weights": "n"}, r"weights 'n' must not be negative, but one is -2; a row"),
         (
             {"n": [1, 0.5, 1, 1, 1, 1], "weights": "n"},
             r"weights 'n' must be whole numbers .* but one is 0.5; weights of a survey",

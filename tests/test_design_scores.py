@@ -56,7 +56,7 @@ def test_terms_are_the_ends_of_the_closed_form():
 
 def test_the_networks_formulas_say_the_same():
     torch = pytest.importorskip("torch")
-    from ivicl.learn.second.ends import Rows, estimate
+    from ivicl.learn.network.ends import Rows, estimate
 
     rng, n = np.random.default_rng(1), 200
     law, chance = possible_laws(rng, n), rng.uniform(0.2, 0.8, n)
@@ -163,15 +163,18 @@ def test_one_cluster_is_refused(codes, sentence):
         mean_variance(np.ones((200, 1)), few)
 
 
+def variance_by(law, data):
+    """Of both ends of the effect, by scores at this law of the rows."""
+    scores = end_scores(law.law, law.chance, data.z, data.t, data.y01, data.w, (0, 1))
+    return mean_variance(scores.score, data).variance
+
+
 def test_the_rows_law_never_used_the_person():
     """Forty columns of noise explain nothing: out of sample they do not make the scores smaller."""
     rng = np.random.default_rng(10)
     data = clustered(rng, 40, 10, 0.0)
     noisy = replace(data, x=rng.standard_normal((400, 40)), covariates=tuple("abcd") * 10)
-    with_noise, plain = (
-        mean_variance(end_scores(law.law, law.chance, data.z, data.t, data.y01, data.w, (0, 1)).score, data).variance
-        for law in (rows_law(noisy), one_law(data))
-    )
+    with_noise, plain = (variance_by(law, data) for law in (rows_law(noisy), one_law(data)))
     np.testing.assert_allclose(with_noise, plain, rtol=0.15)
     assert (with_noise > 0.9 * plain).all()
 
@@ -182,21 +185,8 @@ def test_covariates_that_explain_the_outcome_make_scores_smaller():
     z = rng.permutation(2000) % 2
     takes = np.where(rng.random(2000) < 0.8, z, 0)
     data = IVData.from_arrays(z, takes, norm.cdf(x + 0.1 * rng.standard_normal(2000)), x, outcome_range=(0, 1))
-    adjusted, plain = (design_factors(data, law=law).variance for law in (rows_law(data), one_law(data)))
+    adjusted, plain = (variance_by(law, data) for law in (rows_law(data), one_law(data)))
     assert (adjusted < 0.5 * plain).all()
-
-
-def test_amounts_are_worth_more_than_yes_and_no():
-    rng = np.random.default_rng(12)
-    z = rng.permutation(1000) % 2
-    takes = np.where(rng.random(1000) < 0.7, z, 0)
-    level = 0.4 + 0.1 * takes
-    narrow = IVData.from_arrays(z, takes, np.clip(level + 0.1 * rng.standard_normal(1000), 0, 1), outcome_range=(0, 1))
-    # Half of the people are 0 and half 1 in the same means: that is yes/no with another name.
-    wide = IVData.from_arrays(z, takes, (rng.random(1000) < level) * 100.0, outcome_range=(0, 100))
-    assert (design_factors(narrow).factor > 1.5).all()
-    assert (design_factors(wide).factor == 1).all()
-    assert (design_factors(narrow, yes_no=False).factor == 1).all(), "a graph that reads the spread needs no factor"
 
 
 def test_students_quantiles_are_scipys():

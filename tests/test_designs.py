@@ -221,19 +221,16 @@ def test_merged_rows_and_lazy_frames_are_the_same(stand_in):
     assert max(shape[1] for shape in stand_in.shapes) <= 8, "clusters do not make the network's table longer"
 
 
-def test_a_graph_with_an_input_for_it_is_fed_the_factors_and_keeps_its_rows():
+def test_the_graph_is_fed_the_factors_and_keeps_its_rows():
     """One table for both ends, a factor for each quantity; amounts need none without a design."""
-    from types import SimpleNamespace
-
     from ivicl.methods.pretrained.effective import worth
-    from ivicl.methods.pretrained.schema_2 import QUANTITIES, SecondGraph
+    from ivicl.methods.pretrained.schema_2 import QUANTITIES
     from ivicl.methods.pretrained.tables import merged_table
 
-    graph = SimpleNamespace(graph=SecondGraph())
     data = IVData.from_frame(frame().with_columns(y=pl.col("y") + pl.col("x")), cluster="village", **ROLES)
     table = merged_table(data)
-    told = worth(table, data, graph)
-    assert len(told.tables) == 1 and told.tables[0].design.shape == (len(QUANTITIES),)
-    assert (told.tables[0].design <= 1).all() and told.tables[0].design.min() < 0.8
-    np.testing.assert_array_equal(told.tables[0].w, table.w)
-    assert worth(table, replace(data, design=None), graph).tables[0].design is None
+    told = worth(table, data).table
+    assert told.design.shape == (len(QUANTITIES),)
+    assert (told.design <= 1).all() and told.design.min() < 0.8
+    np.testing.assert_array_equal(told.w, table.w)
+    assert worth(table, replace(data, design=None)).table.design is None

@@ -142,10 +142,10 @@ def test_chance_between_few_clusters_is_no_finding_but_a_difference_beyond_it_is
     assert grades(moved)["balance"] == "look" and balance(moved).p_value < 0.01
 
 
-def test_balance_is_within_strata_and_of_the_population():
-    """Blocks in which different shares were assigned are no imbalance, and neither is who was drawn more often."""
+def test_balance_is_within_strata():
+    """Blocks in which different shares were assigned are no imbalance."""
     rng = np.random.default_rng(3)
-    p_strata, p_weights, p_naive, sizes = [], [], [], []
+    p_strata, sizes = [], []
     for _ in range(200):
         block = rng.integers(0, 2, 600)
         z = (rng.random(600) < np.where(block == 1, 0.8, 0.3)).astype(int)
@@ -156,18 +156,28 @@ def test_balance_is_within_strata_and_of_the_population():
         found = balance(IVData.from_frame(table, **roles, strata="block"))
         p_strata.append(found.p_value)
         sizes.append(max(abs(size) for size in found.standardised_differences.values()))
-        # Everybody of the population has z at random; people with z = 1 and a large x were drawn ten times as often.
-        z = rng.integers(0, 2, 3000)
-        x = rng.normal(size=3000)
-        drawn = rng.random(3000) < np.where((z == 1) & (x > 0), 1.0, 0.1)
-        chance = np.where((z == 1) & (x > 0), 1.0, 0.1)[drawn]
-        n = int(drawn.sum())
-        table = {"z": z[drawn], "t": rng.integers(0, 2, n), "y": rng.integers(0, 2, n), "x": x[drawn], "s": 1 / chance}
-        drawn_data = IVData.from_frame(table, **roles, sampling_weights="s")
-        p_weights.append(balance(drawn_data).p_value)
-        p_naive.append(balance(replace(drawn_data, design=None)).p_value)
     assert np.mean(np.array(p_strata) < 0.1) == pytest.approx(0.1, abs=0.06) and np.mean(sizes) < 0.2
-    assert np.mean(np.array(p_weights) < 0.1) < 0.2 and np.mean(np.array(p_naive) < 0.1) > 0.95
+
+
+def sampled_unequally(rng: np.random.Generator, least: float) -> IVData:
+    """Z at random in the population; people with z = 1 and x > 0 were all drawn, of the others a share."""
+    z, x = rng.integers(0, 2, 3000), rng.normal(size=3000)
+    chance = np.where((z == 1) & (x > 0), 1.0, least)
+    drawn = rng.random(3000) < chance
+    z, x, n = z[drawn], x[drawn], int(drawn.sum())
+    data = IVData.from_arrays(z, rng.integers(0, 2, n), rng.integers(0, 2, n), x[:, None])
+    return replace(data, design=Design(sampling=1 / chance[drawn]))
+
+
+@pytest.mark.parametrize("least", [0.1, 0.01])
+def test_balance_p_values_are_uniform_under_very_unequal_sampling_weights(least):
+    """1 to 100 leaves about twenty heavy people: were their variance known, .075 and .135 would be rejected."""
+    rng = np.random.default_rng(7)
+    drawn = [sampled_unequally(rng, least) for _ in range(1000)]
+    p = np.array([balance(data).p_value for data in drawn])
+    # Who was drawn more often is no imbalance.
+    assert np.median([balance(replace(data, design=None)).p_value for data in drawn[:20]]) < 0.05
+    assert [np.mean(p < level) for level in (0.05, 0.1)] == pytest.approx([0.05, 0.1], abs=0.022)
 
 
 def test_a_design_that_says_nothing_does_not_change_the_balance_test():

@@ -101,7 +101,7 @@ def test_the_judge_runs_any_predictor_and_says_how_long_the_whole_takes():
         asked.append((data.binary, data.outcome_range, alphas))
         return {"ATE": Answer(np.full(5, -1.0), np.full(5, 1.0), -1.0, 1.0), "ATT": Answer(*2 * [np.zeros(5)], 0, 0)}
 
-    found = judge(predict, plan)
+    found = judge(predict, plan, workers=1)
     assert len(asked) == len(FAMILIES) * 4 + 6 and found["datasets"] == len(FAMILIES) * 4
     assert {binary for binary, _, _ in asked} == {True, False} and {r for _, r, _ in asked} == {(0.0, 1.0)}
     assert asked[0][2] == pytest.approx([1 - level for level in LEVELS])
@@ -110,6 +110,29 @@ def test_the_judge_runs_any_predictor_and_says_how_long_the_whole_takes():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     text = as_text(found).splitlines()
     assert len(text) == 1 + 12 + 6 + 2 + 2 + 1 and text[1].startswith("smooth, binary")
+
+
+def test_what_is_found_does_not_depend_on_how_many_data_sets_are_judged_at_once():
+    plan, found = Plan({40: 2, 60: 1}, {40: 1}, 3), []
+    for workers in (1, 3):
+        once = judge(of_model(StandIn()), plan, workers=workers)
+        del once["full_run_minutes"]
+        for cell in once["cells"] + once["families"] + once["adversarial"]:
+            del cell["seconds"]
+        found.append(once)
+    assert found[0] == found[1]
+    assert len({cell["efficiency"] for cell in found[0]["cells"]}) == len(found[0]["cells"]), "none stands for another"
+
+
+def test_the_worst_of_the_other_estimands_is_on_the_card():
+    """Of those that a share is asked for: the ATU is none of them."""
+    held = {"ATE": [True] * 5, "ATU": [False] * 5, "ATT": [True] * 5}
+    verdicts = [replace(each, held=held) for each in judged(knows())]
+    verdicts[0] = replace(verdicts[0], held=held | {"ATT": [False, False, False, True, True], "EY0": [True] * 5})
+    verdicts[1] = replace(verdicts[1], held=held | {"EY0": [False] * 5})
+    found = summarise(verdicts, [])
+    assert found["estimands_90"] == 0.5 and found["estimands_99"] == 0.5
+    assert found["estimands"]["ATT"]["coverage"][2] == 7 / 8
 
 
 def test_time_of_the_whole_from_the_nearest_size():
@@ -137,7 +160,7 @@ def test_the_card_runs_the_long_parts_only_if_named(monkeypatch):
     monkeypatch.setattr(card, "CARD", [line for line in card.CARD if line.part == "efficiency"])
     monkeypatch.setattr(card, "FULL", Plan({40: 1, 20_000: 1}, {40: 1}, 1))
     monkeypatch.setattr(card, "of_model", lambda model: lambda data, alphas: {
-        "ATE": Answer(np.full(5, -1.0), np.full(5, 1.0), -1.0, 1.0)})  # fmt: skip
+        name: Answer(np.full(5, -1.0), np.full(5, 1.0), -1.0, 1.0) for name in ("ATE", "LATE")})  # fmt: skip
     assert list(card.evaluate(StandIn())["parts"]) == ["exact"]
     found = card.evaluate(StandIn(), ["efficiency"])
     assert [entry["line"] for entry in found["card"]] == [line.name for line in card.CARD]

@@ -108,6 +108,7 @@ def test_what_an_engine_cannot_do_is_one_sentence():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_too_many_different_rows_are_sampled_in_the_engine(engine, monkeypatch):
     monkeypatch.setattr(compression, "MOST_ENTRIES", 400)
+    monkeypatch.setattr(compression, "MOST_VALUES", 0)
     frame = pl.DataFrame(made_up(4000))
     roles = {"outcome": "y", "treatment": "t", "instrument": "z", "covariates": ["x0", "x1"]}
     taken = []
@@ -121,6 +122,21 @@ def test_too_many_different_rows_are_sampled_in_the_engine(engine, monkeypatch):
     assert data.w @ data.t / data.n == pytest.approx(float(frame["t"].mean()), abs=0.1)
 
 
+@pytest.mark.parametrize("weights", [None, "w"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_engines_on_this_machine_hand_over_more_rows_that_all_differ(engine, weights, monkeypatch):
+    """Sampling starts where memory ends: the network goes through all rows that there are."""
+    monkeypatch.setattr(compression, "MOST_ENTRIES", 400)
+    frame = pl.DataFrame(made_up(4000) | {"w": [1, 2, 3, 4] * 1000})
+    roles = {"outcome": "y", "treatment": "t", "instrument": "z", "covariates": ["x0", "x1"], "weights": weights}
+    found, expected = (IVData.from_frame(given, **roles) for given in (ENGINES[engine](frame), frame))
+    same_data(found, expected)
+    assert (np.diff(found.x[:, 0]) >= 0).all(), "sorted once, where the rows are"
+    monkeypatch.setattr(compression, "MOST_VALUES", 15_999)
+    if weights is None:
+        assert IVData.from_frame(ENGINES[engine](frame), **roles).report.sampled_from == 4000
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_few_different_rows_are_never_sampled(engine, monkeypatch):
     """The limit is on different rows, not on rows: a table of any length is merged without loss."""
@@ -131,6 +147,7 @@ def test_few_different_rows_are_never_sampled(engine, monkeypatch):
 
 def test_a_sample_of_weighted_rows_is_refused(monkeypatch):
     monkeypatch.setattr(compression, "MOST_ENTRIES", 400)
+    monkeypatch.setattr(compression, "MOST_VALUES", 0)
     frame = pl.DataFrame(made_up(2000) | {"w": [3] * 2000})
     with pytest.raises(InputError, match="neither merged nor sampled"):
         IVData.from_frame(frame.lazy(), outcome="y", treatment="t", instrument="z", covariates=["x0"], weights="w")

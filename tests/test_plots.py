@@ -36,7 +36,9 @@ def test_each_picture_has_its_data_and_saves(result, kind, tmp_path):
 
 
 def test_the_data_are_those_of_the_result(result):
-    frame = result.plot("posterior").to_frame()
+    picture = result.plot("posterior")
+    assert "comes from the prior, not from the data" in picture.figure.get_supxlabel()
+    frame = picture.to_frame()
     density, effect = frame["density"].to_numpy(), frame["effect"].to_numpy()
     assert (density * (effect[1] - effect[0])).sum() == pytest.approx(1)
     levels = result.plot("levels").to_frame()

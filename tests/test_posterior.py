@@ -151,3 +151,11 @@ def test_moments_at_the_largest_scales():
     for factor in (1e200, 8e307):
         large = small.scaled(factor)
         assert large.mean / factor == pytest.approx(small.mean) and large.sd / factor == pytest.approx(small.sd)
+
+
+def test_edges_that_rounding_makes_one_are_one_cell_less():
+    """A mixture of laws on grids of their own has edges one rounding apart; times ten they are the same number."""
+    edge = next(e for e in np.linspace(0.3, 0.7, 1000) if 10 * e == 10 * np.nextafter(e, 1))
+    narrow = BinnedPosterior(np.array([0.0, edge, np.nextafter(edge, 1), 1.0]), np.array([0.25, 0.5, 0.25]))
+    wide = narrow.scaled(10.0)
+    assert wide.edges.tolist() == [0.0, 10 * edge, 10.0] and wide.probabilities.sum() == pytest.approx(1)

@@ -36,6 +36,12 @@ def test_every_page_of_the_docs_can_be_reached() -> None:
     assert not {page for page in pages if page not in nav}
 
 
+def test_weights_are_one_file_of_at_most_20_mb() -> None:
+    files = [path for ending in ("onnx", "safetensors") for path in (ROOT / "src").rglob(f"*.{ending}")]
+    assert [path.name for path in files] == ["ivicl.onnx"]
+    assert files[0].stat().st_size < 20e6 and not (ROOT / "weights").exists()
+
+
 def test_extras_that_messages_name_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     named = {

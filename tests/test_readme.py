@@ -23,6 +23,14 @@ def test_links_lead_somewhere():
         assert (ROOT / target).exists(), target
 
 
+def test_no_figure_stands_outside_its_marker():
+    """A number in the prose would stay as it is when the model changes; the blocks are remade by refresh_numbers.py."""
+    prose = re.sub(r"```.*?```|^\|.*?$|`[^`\n]+`|\]\([^)]*\)|<[^>]+>", "", README, flags=re.DOTALL | re.MULTILINE)
+    known = r"Python 3\.11 to 3\.13|Apache-2\.0|bpbounds 0\.1\.6|Version 0\.2|arXiv:[\d.]+|95 %|2\.5 %|97\.5 %"
+    found = re.findall(r".*\d(?:\.\d| %).*", re.sub(known, "", prose))
+    assert found == []
+
+
 def test_methods_table_is_what_the_command_prints():
     from ivicl.cli.methods import markdown
     from ivicl.methods.registry import shipped

@@ -197,3 +197,10 @@ def test_a_file_with_a_wrong_value_is_refused_in_a_sentence(tmp_path):
             if not same:
                 with pytest.raises(InputError, match=r"file\.json' is damaged"):
                     BoundsResult.load(tmp_path / "file.json")
+
+
+def test_an_end_near_zero_is_not_written_in_powers_of_ten():
+    from ivicl.results.wording import interval
+
+    assert interval(7.9e-06, 0.2419) == "[0.0000, 0.2419]" and interval(-7.9e-06, 0.2) == "[-0.0000, 0.2000]"
+    assert interval(2e-06, 7.9e-06) == "[2e-06, 7.9e-06]" and interval(0.5, float("inf")) == "[0.5000, inf]"

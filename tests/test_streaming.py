@@ -1,4 +1,4 @@
-"""The second network in chunks of rows says what its one graph says, of all the rows, in bounded memory."""
+"""The network in chunks of rows says what its one graph says, of all the rows, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ torch = pytest.importorskip("torch")
 from ivicl import IVBounds, IVData  # noqa: E402
 from ivicl.errors import ModelFileError  # noqa: E402
 from ivicl.learn.export import export, rounded  # noqa: E402
-from ivicl.learn.second.config import SecondConfig  # noqa: E402
-from ivicl.learn.second.model import SecondNetwork  # noqa: E402
+from ivicl.learn.network.config import NetworkConfig  # noqa: E402
+from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.methods.pretrained import batching  # noqa: E402
 from ivicl.methods.pretrained.runtime import Model  # noqa: E402
-from ivicl.methods.pretrained.schema_2 import SecondPosteriors  # noqa: E402
+from ivicl.methods.pretrained.schema_2 import Posteriors  # noqa: E402
 from ivicl.methods.pretrained.stacks import Table, stacked  # noqa: E402
 from ivicl.methods.pretrained.streaming import kept, source  # noqa: E402
 from ivicl.methods.pretrained.streaming.weights import PLACES, Weights  # noqa: E402
-from small_second import small_network  # noqa: E402
+from small_network import small_network  # noqa: E402
 
 X = ["x0", "x1", "x2"]
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z", "covariates": X}
@@ -35,8 +35,8 @@ another order its own logarithms of the effect's shares differ by up to 1.8e-6 o
 
 
 @pytest.fixture(scope="module")
-def model(second_file):
-    return Model.load(second_file)
+def model(network_file):
+    return Model.load(network_file)
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def by_graph(model: Model, rows: Table) -> dict[str, np.ndarray]:
     return {name: part[0].astype(np.float64) for name, part in zip(GRAPH, found, strict=True)}
 
 
-def apart(answer: SecondPosteriors, told: dict[str, np.ndarray]) -> dict[str, float]:
+def apart(answer: Posteriors, told: dict[str, np.ndarray]) -> dict[str, float]:
     """Largest differences. Logarithms relative to their size: float32 has no more than seven digits of them."""
     found = {
         "anchor": np.abs(answer.anchor[0] - told["anchor"]).max(),
@@ -181,48 +181,48 @@ def study(n: int = 2000) -> dict[str, np.ndarray]:
     return {"z": rows.z, "t": rows.t, "y": rows.y} | {f"x{j}": rows.x[:, j] for j in range(3)}
 
 
-def test_the_product_uses_every_row(second_file, limit, monkeypatch):
-    res = IVBounds(model=second_file).fit(study(), **ROLES)
+def test_the_product_uses_every_row(network_file, limit, monkeypatch):
+    res = IVBounds(model=network_file).fit(study(), **ROLES)
     assert res.details["in_chunks"] and not res.details["sampled"]
     assert res.details["rows_used"] == res.details["n_used"] == 2000
     assert not any("sample" in warning for warning in res.warnings)
     monkeypatch.setattr(batching, "MAX_ROWS", 2000)
-    at_once = IVBounds(model=second_file).fit(study(), **ROLES)
+    at_once = IVBounds(model=network_file).fit(study(), **ROLES)
     assert not at_once.details["in_chunks"]
     assert (res.lower, res.upper) == pytest.approx((at_once.lower, at_once.upper), abs=1e-6)
     for name, entry in at_once.estimands.items():
         assert res.estimands[name].lower == pytest.approx(entry.lower, abs=1e-6), name
 
 
-def test_a_sample_is_still_a_choice_and_is_said(second_file, limit):
-    res = IVBounds(model=second_file, max_rows=300).fit(study(), **ROLES)
+def test_a_sample_is_still_a_choice_and_is_said(network_file, limit):
+    res = IVBounds(model=network_file, max_rows=300).fit(study(), **ROLES)
     assert res.details["sampled"] and res.details["n_used"] == pytest.approx(300, rel=0.2)
     said = " ".join(res.warnings)
     assert "max_rows = 300" in said and "random subsample" in said
     assert "without max_rows all would be used, in chunks" in said and "GB" not in said
     assert "wider by about" in said
-    more = IVBounds(model=second_file, max_rows=1000).fit(study(), **ROLES)
+    more = IVBounds(model=network_file, max_rows=1000).fit(study(), **ROLES)
     assert more.details["sampled"] and more.details["in_chunks"]
 
 
-def test_studies_of_any_size_share_a_call(second_file, limit):
+def test_studies_of_any_size_share_a_call(network_file, limit):
     large = IVData.from_frame(study(), **ROLES)
     small = IVData.from_frame(study(200), **ROLES)
     together = batching.predict_tables(
-        Model.load(second_file), [Table(d.x, d.z, d.t, d.y, d.w) for d in (small, large, small)]
+        Model.load(network_file), [Table(d.x, d.z, d.t, d.y, d.w) for d in (small, large, small)]
     )
-    alone = [Model.load(second_file).predict(*stacked([Table(d.x, d.z, d.t, d.y, d.w)])) for d in (small, large)]
+    alone = [Model.load(network_file).predict(*stacked([Table(d.x, d.z, d.t, d.y, d.w)])) for d in (small, large)]
     for place, answer in ((0, alone[0]), (1, alone[1]), (2, alone[0])):
         assert np.abs(together.anchor[place] - answer.anchor[0]).max() < 1e-6
 
 
-def test_a_file_that_does_not_say_where_its_weights_are_is_sampled(second_file, monkeypatch):
+def test_a_file_that_does_not_say_where_its_weights_are_is_sampled(network_file, monkeypatch):
     monkeypatch.setattr("ivicl.methods.pretrained.method.MAX_ROWS", 500)
-    old = Model.load(second_file)
+    old = Model.load(network_file)
     monkeypatch.setitem(old.metadata, PLACES, None)
     old.metadata.pop(PLACES)
     monkeypatch.setitem(old.__dict__, "staged", None)
-    res = IVBounds(model=second_file).fit(study(), **ROLES)
+    res = IVBounds(model=network_file).fit(study(), **ROLES)
     assert res.details["sampled"] and any("GB of memory" in warning for warning in res.warnings)
 
 
@@ -266,7 +266,7 @@ def test_a_million_different_rows_of_ten_covariates(tmp_path, outcome):
     """A network of full size. 60 s on two cores are at most 120 s of their time."""
     path = tmp_path / "full.onnx"
     torch.manual_seed(0)
-    export(SecondNetwork(SecondConfig()), path, {"prior": {"name": "none"}, "training": {"step": 0}})
+    export(IVNetwork(NetworkConfig()), path, {"prior": {"name": "none"}, "training": {"step": 0}})
     done = subprocess.run(
         [sys.executable, "-c", MILLION, str(path), outcome], capture_output=True, text=True, check=True
     )

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from ivicl.benchmarks.model_card import reference  # noqa: E402
 from ivicl.identification.balke_pearl import sharp_ends  # noqa: E402
-from ivicl.learn.network.summary import smoothed_law  # noqa: E402
+from ivicl.learn.network.residual import smoothed_law  # noqa: E402
 from ivicl.learn.network.vertices import (  # noqa: E402
     COUNT,
     SPIKE_PARAMETERS,

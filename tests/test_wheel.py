@@ -1,4 +1,4 @@
-"""What people install: the package and the network to run, not the weights to train on, nor tests."""
+"""What people install: the package and the network, whose file training goes on from, and no tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEEDED += (
     "results/schema.json",
     "data/encoding_rules.json",
     "benchmarks/model_card/exact_reference.npz",
-    "benchmarks/second_card/level_reference.npz",
+    "benchmarks/model_card/level_reference.npz",
     "learn/recipes/shipped.toml",
 )
 
@@ -42,5 +42,5 @@ def test_the_archives_hold_what_they_should(tmp_path):
     (source,) = tmp_path.glob("ivicl-*.tar.gz")
     with tarfile.open(source) as archive:
         folders = {name.split("/")[1] for name in archive.getnames() if "/" in name}
-    assert {"src", "tests", "weights", "docs", "constraints.txt", "README.md"} <= folders, "what the tests read"
+    assert {"src", "tests", "docs", "constraints.txt", "README.md"} <= folders, "what the tests read"
     assert not folders & {"records", ".venv-ci", "runs", "site"}

@@ -1,18 +1,15 @@
-"""Judges of the second network: their arithmetic on answers that are right, or wrong in a known way."""
+"""Judges of count tables, levels and heads: their arithmetic on answers that are right, or wrong in a known way."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ivicl import InputError
-from ivicl.benchmarks.model_card import card
-from ivicl.benchmarks.second_card import counts, heads, reference
-from ivicl.benchmarks.second_card.count_tables import KINDS, as_rows, draw_tables
-from ivicl.benchmarks.second_card.places import holm, place_in_cells, uniform_p
-from ivicl.methods.pretrained.schema_2 import CELLS, LOWEST, OFFSETS, QUANTITIES, SecondPosteriors
+from ivicl.benchmarks.model_card import counts, heads
+from ivicl.benchmarks.model_card import level_reference as reference
+from ivicl.benchmarks.model_card.count_tables import KINDS, as_rows, draw_tables
+from ivicl.benchmarks.model_card.places import holm, place_in_cells, uniform_p
+from ivicl.methods.pretrained.schema_2 import CELLS, LOWEST, OFFSETS, QUANTITIES, Posteriors
 
 
 def test_places_are_uniform_for_draws_of_the_posterior_and_only_for_them():
@@ -44,23 +41,22 @@ def normal(anchor: np.ndarray, unit: np.ndarray, sd: float = 1.0) -> np.ndarray:
     return mass / mass.sum(axis=-1, keepdims=True)
 
 
-def answer(anchor: np.ndarray, unit: np.ndarray, sd: float = 1.0, shift: float = 0.0) -> SecondPosteriors:
+def answer(anchor: np.ndarray, unit: np.ndarray, sd: float = 1.0, shift: float = 0.0) -> Posteriors:
     size = len(anchor)
     moved = anchor + shift * unit
     effect = np.full((size, 1024), 1 / 1024)
-    return SecondPosteriors(effect, moved, unit, normal(moved, unit, sd), (None,) * size)
+    return Posteriors(effect, moved, unit, normal(moved, unit, sd), (None,) * size)
 
 
 class Oracle:
     """Says where the ends are in large tables, from the counts, with the right standard error."""
 
     name, sha256 = "oracle", "ab" * 32
-    graph = SimpleNamespace(takes_amounts=True)
 
     def __init__(self, sd: float = 1.0) -> None:
         self.sd = sd
 
-    def predict(self, x, z, t, y, w, v, told) -> SecondPosteriors:
+    def predict(self, x, z, t, y, w, v, told) -> Posteriors:
         from ivicl.benchmarks.efficiency.best import efficient_se
         from ivicl.benchmarks.efficiency.laws import Seen, true_ends
 
@@ -91,7 +87,7 @@ def test_an_oracle_is_efficient_and_a_hedger_is_not():
 
 def test_the_heads_of_one_sided_trials_are_compared():
     class Apart(Oracle):
-        def predict(self, *arrays) -> SecondPosteriors:
+        def predict(self, *arrays) -> Posteriors:
             found = super().predict(*arrays)
             found.anchor[:, QUANTITIES.index("LATE")] += 0.05
             return found
@@ -127,23 +123,14 @@ def test_the_kept_reference_is_what_its_seed_draws(kind):
     assert kept.quantile_se.max() < 0.01
 
 
-def test_the_first_network_is_not_asked_what_it_cannot_say():
-    first = SimpleNamespace(name="first.onnx", sha256="ab" * 32, graph=SimpleNamespace(takes_amounts=False))
-    with pytest.raises(InputError, match=r"'heads' is for networks of graph schema 2; 'first\.onnx'"):
-        card.evaluate(first, ["heads"])
-    line = card.CARD[0]
-    assert line.of(first).target == 0.010
-    assert line.of(Oracle()).target == 0.006
-
-
 def test_a_run_is_judged_without_an_export(tmp_path, monkeypatch):
     """A training run's folder answers; a network that knows nothing is calibrated in no head."""
-    from ivicl.benchmarks.second_card.checkpoint import load
-    from ivicl.learn.second.config import SecondConfig
+    from ivicl.benchmarks.model_card.checkpoint import load
+    from ivicl.learn.network.config import NetworkConfig
     from ivicl.learn.training.config import TrainConfig
     from ivicl.learn.training.run import Run
 
-    small = SecondConfig(width=16, depth=1, heads=2, latents=4, row_hidden=16, max_features=8, regression_features=8,
+    small = NetworkConfig(width=16, depth=1, heads=2, latents=4, row_hidden=16, max_features=8, regression_features=8,
                          trees=4, tree_depth=2, summary_width=16, summary_depth=1, covariate_width=16)  # fmt: skip
     Run(TrainConfig(network=small), tmp_path).save()
     model = load(tmp_path)

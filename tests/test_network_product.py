@@ -16,9 +16,11 @@ from ivicl import IVBounds, IVData
 from ivicl.data.design import Design
 from ivicl.errors import InputError, ModelFileError
 from ivicl.methods.base import Request
+from ivicl.methods.design.rows_law import rows_law
+from ivicl.methods.group_ends import group_ends
 from ivicl.methods.pretrained import schema_2
 from ivicl.methods.pretrained.method import METHOD, NetworkOptions, pose
-from ivicl.methods.pretrained.runtime import Model, graph_of
+from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.pretrained.stacks import Table, stacked
 from ivicl.methods.pretrained.tables import merged_table
 from ivicl.results.result import BoundsResult
@@ -42,11 +44,11 @@ def study(amounts: bool, n: int = 300, seed: int = 0, discrete: bool = False) ->
 
 
 @pytest.fixture(scope="module")
-def fit(second_file):
+def fit(network_file):
     def call(frame, covariates=X, outcome_range=None, weights=None, **options) -> BoundsResult:
         if outcome_range is None and len(np.unique(frame["y"])) > 2:
             outcome_range = (0.0, 1.0)
-        estimator = IVBounds(model=second_file, **{"combine": "means"} | options)
+        estimator = IVBounds(model=network_file, **{"combine": "means"} | options)
         return estimator.fit(frame, covariates=covariates, outcome_range=outcome_range, weights=weights, **ROLES)
 
     return call
@@ -131,7 +133,7 @@ def test_an_outcome_of_zeros_and_ones_stays_two_rows_whatever_its_range():
     assert merged_table(stretched).binary
 
 
-def test_an_amount_is_one_pass_of_no_more_rows_than_a_yes_or_no(second_file, monkeypatch):
+def test_an_amount_is_one_pass_of_no_more_rows_than_a_yes_or_no(network_file, monkeypatch):
     shapes = []
     run = Model.predict
 
@@ -143,7 +145,7 @@ def test_an_amount_is_one_pass_of_no_more_rows_than_a_yes_or_no(second_file, mon
     frame = study(True)
     for y in (frame["y"], (frame["y"] > 0.5).astype(int)):
         data = IVData.from_frame(frame | {"y": y}, covariates=X, outcome_range=(0, 1), **ROLES)
-        METHOD.bounds(data, Request(own=NetworkOptions(model=second_file)))
+        METHOD.bounds(data, Request(own=NetworkOptions(model=network_file)))
     assert shapes == [(1, 300, 3), (1, 300, 3)]
 
 
@@ -167,11 +169,11 @@ def test_the_papers_combinations_work_by_name(fit, combine):
     assert (mirrored.lower, mirrored.upper) == pytest.approx((-res.upper, -res.lower), abs=tolerance)
 
 
-def test_many_studies_have_the_answers_they_have_alone(second_file):
+def test_many_studies_have_the_answers_they_have_alone(network_file):
     parts = [study(True, n=n, seed=n) for n in (40, 150, 90, 400)]
     frame = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     frame["study"] = np.repeat([0, 1, 2, 3], [40, 150, 90, 400])
-    estimator = IVBounds(model=second_file, combine="means")
+    estimator = IVBounds(model=network_file, combine="means")
     for columns in (X, []):
         table = estimator.fit_many(frame, by="study", covariates=columns, outcome_range=(0, 1), **ROLES)
         for row, part in zip(table.iter_rows(named=True), parts, strict=True):
@@ -188,10 +190,10 @@ def test_a_saved_result_comes_back(fit, tmp_path):
     assert back.interval(0.2) == res.interval(0.2)
 
 
-def test_ends_have_grids_of_their_own_so_that_many_people_are_seen(second_file):
+def test_ends_have_grids_of_their_own_so_that_many_people_are_seen(network_file):
     """A hundred million people: the posterior of an end is far narrower than a bin of the effect."""
     shares = np.array([[[0.4, 0.1], [0.0, 0.0]], [[0.15, 0.05], [0.1, 0.2]]]) * 1e8
-    res = IVBounds(model=second_file).fit_counts(shares)
+    res = IVBounds(model=network_file).fit_counts(shares)
     assert 1e-7 < res.identified_set.lower.sd < 5e-4
     low, high = res.identified_set.lower.quantile([0.025, 0.975])
     assert (high - low) / res.identified_set.lower.sd == pytest.approx(4, abs=1.5)
@@ -199,12 +201,12 @@ def test_ends_have_grids_of_their_own_so_that_many_people_are_seen(second_file):
 
 def test_the_grid_that_is_read_is_the_grid_that_was_learnt():
     torch = pytest.importorskip("torch")
-    from ivicl.learn.second import grids
+    from ivicl.learn.network import grids
 
     anchor, unit = np.array([[0.97] * 11]), np.array([[0.004] * 11])
     told = grids.edges(grids.Grid(torch.tensor(anchor), torch.tensor(unit)), torch.tensor(schema_2.LOWEST).double())
     mass = np.full((1, 11, schema_2.CELLS), 1 / schema_2.CELLS)
-    read = schema_2.SecondPosteriors(np.ones((1, 1024)), anchor, unit, mass, (None,)).of("EY1 upper")
+    read = schema_2.Posteriors(np.ones((1, 1024)), anchor, unit, mass, (None,)).of("EY1 upper")
     np.testing.assert_allclose(np.unique(told[0, 3].numpy()), read.edges, atol=1e-12)
 
 
@@ -218,16 +220,9 @@ def test_a_granted_assumption_is_heard_and_shown(fit):
         fit(frame, assume=("monotone",))
 
 
-def test_the_shipped_file_says_so_where_it_was_not_taught_an_assumption():
-    if Model.shipped().metadata["schema"] != 1:
-        pytest.skip("the shipped network knows it")
-    with pytest.raises(InputError, match=r"ivicl\.onnx.*no-defiers"):
-        IVBounds(assume="no-defiers").fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
-
-
-def test_the_law_at_each_row_comes_along(second_file):
+def test_the_law_at_each_row_comes_along(network_file):
     data = IVData.from_frame(study(True, discrete=True), covariates=X, outcome_range=(0, 1), **ROLES)
-    request = Request(combine="means", own=NetworkOptions(model=second_file))
+    request = Request(combine="means", own=NetworkOptions(model=network_file))
     rows = METHOD.bounds(data, request).row_laws
     assert rows.w.sum() == 300 and rows.law.shape == (len(rows.w), 2, 2, 2)
     assert np.abs(rows.law.sum((2, 3)) - 1).max() < 1e-5
@@ -241,6 +236,32 @@ def test_the_law_at_each_row_comes_along(second_file):
     assert METHOD.bounds(plain, request).row_laws is None
 
 
+@pytest.mark.parametrize("amounts", [False, True])
+def test_further_questions_are_asked_at_the_law_that_the_network_found(fit, amounts):
+    """Each person of the data has the law of the merged row; what the network did not see, or clusters, are ridge's."""
+    frame = study(amounts, n=240, seed=8, discrete=True)
+    res = fit(frame)
+    data, known = res.source.data, res.source.laws
+    assert len(known.w) < len(data.w) == 240
+    found = rows_law(data, known)
+    assert found.learner == "the network"
+    for row in (0, 17, 239):
+        same = (known.x == data.x[row]).all(1) & (known.z == data.z[row]) & (known.t == data.t[row])
+        if not amounts:
+            same &= known.y == data.y[row]
+        assert same.sum() == 1
+        assert found.law[row] == pytest.approx(known.law[same][0], abs=1e-3)
+        assert found.chance[row] == pytest.approx(known.propensity[same][0], abs=1e-6)
+    moved = replace(data, x=data.x + np.eye(240, 3))
+    clustered = replace(data, design=Design(cluster=np.arange(240) // 6))
+    for other, law in ((moved, known), (clustered, known), (data, None)):
+        assert rows_law(other, law).learner == "ridge regression"
+    assert "estimated by the network" in " ".join(res.sensitivity(eps=[0.0, 0.1]).notes)
+    told = res.by("x0").entries[0].given_all
+    alone = group_ends(data, [data.x[:, 0] == 0])[0]
+    assert told.lower != alone.lower and told.lower == pytest.approx(alone.lower, abs=0.3)
+
+
 def test_a_stack_pads_and_keeps_what_is_told_of_each_table():
     one = Table(np.ones((2, 1)), *np.ones((4, 2)), v=np.full(2, 0.1), no_defiers=True)
     two = Table(np.ones((3, 2)), *np.ones((4, 3)), design=np.full(11, 0.5))
@@ -251,32 +272,27 @@ def test_a_stack_pads_and_keeps_what_is_told_of_each_table():
     assert stack.design.tolist() == [[1.0] * 11, [0.5] * 11]
 
 
-def test_another_schema_is_refused_in_a_sentence():
-    with pytest.raises(ModelFileError, match=r"'x\.onnx' has schema 3"):
-        graph_of(3, "x.onnx")
-
-
-def test_a_file_that_changes_is_read_again(second_file, tmp_path):
+def test_a_file_that_changes_is_read_again(network_file, tmp_path):
     path = tmp_path / "model.onnx"
-    path.write_bytes(second_file.read_bytes())
+    path.write_bytes(network_file.read_bytes())
     assert Model.load(path) is Model.load(path)
     path.write_bytes(b"something else")
     with pytest.raises(ModelFileError, match="not an ivicl model"):
         Model.load(path)
 
 
-def test_the_file_says_how_its_grids_are_read(second_file):
-    metadata = json.loads(json.dumps(Model.load(second_file).metadata))
+def test_the_file_says_how_its_grids_are_read(network_file):
+    metadata = json.loads(json.dumps(Model.load(network_file).metadata))
     assert metadata["schema"] == 2
     assert metadata["quantities"] == list(schema_2.QUANTITIES)
     assert metadata["grid"] == {"cells": 128, "reach": 0.8, "span": 5.0, "lowest": list(schema_2.LOWEST)}
 
 
-def test_the_judge_of_efficiency_asks_it_for_every_estimand(second_file):
+def test_the_judge_of_efficiency_asks_it_for_every_estimand(network_file):
     from ivicl.benchmarks.efficiency.predictors import of_model
 
     data = IVData.from_frame(study(True, n=100), covariates=X, outcome_range=(0, 1), **ROLES)
-    answers = of_model(Model.load(second_file))(data, [0.5, 0.01])
+    answers = of_model(Model.load(network_file))(data, [0.5, 0.01])
     assert set(answers) == {"ATE", "EY1", "EY0", "ATT", "ATU", "LATE"}
     for name, answer in answers.items():
         assert (answer.lower[1] <= answer.lower[0]) and (answer.lower <= answer.upper).all(), name
@@ -284,19 +300,19 @@ def test_the_judge_of_efficiency_asks_it_for_every_estimand(second_file):
     assert answers["EY1"].lower[1] >= 0
 
 
-def test_the_command_says_what_the_file_is(second_file, run):
-    code, shown, _ = run("model", "--model", str(second_file))
+def test_the_command_says_what_the_file_is(network_file, run):
+    code, shown, _ = run("model", "--model", str(network_file))
     assert code == 0
     assert "2: bounds on the ATE, EY1, EY0, ATT, ATU, LATE" in shown
-    assert "the second network, width 32, depth 2" in shown
+    assert "width 32, depth 2, summary width 48" in shown
 
 
-def test_the_model_card_can_be_made_of_it(second_file):
+def test_the_model_card_can_be_made_of_it(network_file):
     """Its lines ask for count tables, rows and both ends, whatever the schema."""
     pytest.importorskip("torch")
     from ivicl.benchmarks.model_card import lines
 
-    model = Model.load(second_file)
+    model = Model.load(network_file)
     assert lines.synthetic(model, datasets=1)["width"] > 0
     assert lines.calibration(model, tables=4)["tables"] == 4
 
@@ -350,19 +366,19 @@ def test_the_effect_among_those_moved_needs_the_assumption_to_have_a_posterior(f
     assert -1 <= granted.lower < granted.upper <= 1
 
 
-def test_an_average_over_nobody_is_left_out(second_file):
+def test_an_average_over_nobody_is_left_out(network_file):
     data = IVData.from_counts([30, 20, 0, 0, 25, 25, 0, 0])
-    found = METHOD.bounds(data, Request(own=NetworkOptions(model=second_file)))
+    found = METHOD.bounds(data, Request(own=NetworkOptions(model=network_file)))
     assert set(found.estimands) == {"EY1", "EY0", "ATU"}
 
 
-def test_a_design_goes_through_its_own_input_and_nobody_weighs_more_than_one(second_file):
+def test_a_design_goes_through_its_own_input_and_nobody_weighs_more_than_one(network_file):
     """Ten people who are alike are worth one; sampling weights are shared between the rows' weights and the factors."""
     frame = study(False, n=400, seed=7)
     for name in ("z", "t", "y"):
         frame[name] = np.repeat(frame[name][::10], 10)
     plain = IVData.from_frame(frame, covariates=["x0"], **ROLES)
-    model, request = Model.load(second_file), Request(own=NetworkOptions())
+    model, request = Model.load(network_file), Request(own=NetworkOptions())
     assert pose(plain, request, model).tables[0].design is None
     question = pose(replace(plain, design=Design(cluster=np.arange(400) // 10)), request, model)
     assert question.tables[0].w.sum() == 400
@@ -375,9 +391,9 @@ def test_a_design_goes_through_its_own_input_and_nobody_weighs_more_than_one(sec
     assert ((worth > 200) & (worth < 420)).all()
 
 
-def test_the_command_takes_an_assumption_and_an_estimand(second_file, run):
+def test_the_command_takes_an_assumption_and_an_estimand(network_file, run):
     people = ["158", "14", "0", "0", "52", "12", "23", "78"]
-    counts = ["counts", *people, "--model", str(second_file), "--format", "json"]
+    counts = ["counts", *people, "--model", str(network_file), "--format", "json"]
     code, out, _ = run(*counts, "--assume", "no-defiers", "--estimand", "LATE")
     told = json.loads(out)
     assert code == 0 and "no-defiers" in told["assumptions"]

@@ -1,4 +1,4 @@
-"""The second network: what must not change its answer does not, what must mirror it does, its formulas are right."""
+"""The network: what must not change its answer does not, what must mirror it does, its formulas are right."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ivicl.learn.network import prepare  # noqa: E402
+from ivicl.learn.network import (  # noqa: E402
+    grids,
+    prepare,
+    recode,
+)
+from ivicl.learn.network.ends import LOWEST, QUANTITIES, Rows, estimate  # noqa: E402
+from ivicl.learn.network.model import IVNetwork, soft_cells  # noqa: E402
+from ivicl.learn.network.regression import mixture  # noqa: E402
+from ivicl.learn.network.summary import Moments, count_estimates, moments_of  # noqa: E402
+from ivicl.learn.network.trees import Trees  # noqa: E402
 from ivicl.learn.prior import Form, PriorConfig, generator_for, sample_counts, sample_rows  # noqa: E402
-from ivicl.learn.second import grids, recode  # noqa: E402
-from ivicl.learn.second.ends import LOWEST, QUANTITIES, Rows, estimate  # noqa: E402
-from ivicl.learn.second.losses import count_loss, table_loss  # noqa: E402
-from ivicl.learn.second.model import SecondNetwork, soft_cells  # noqa: E402
-from ivicl.learn.second.regression import mixture  # noqa: E402
-from ivicl.learn.second.summary import Moments, count_estimates, moments_of  # noqa: E402
-from ivicl.learn.second.trees import Trees  # noqa: E402
-from ivicl.learn.training.losses import LossWeights  # noqa: E402
-from small_second import SMALL, small_network  # noqa: E402
+from ivicl.learn.scoring import LossWeights  # noqa: E402
+from ivicl.learn.training.losses import count_loss, table_loss  # noqa: E402
+from small_network import SMALL, small_network  # noqa: E402
 
 DEFAULT = PriorConfig.default()
 FORMS = [Form(), Form(4, True), Form(3, True, True)]
@@ -270,7 +273,7 @@ def test_the_mixture_prefers_the_candidate_that_predicts():
 @pytest.mark.parametrize("form", FORMS)
 def test_losses_are_finite_and_teach(network, form):
     torch.manual_seed(1)
-    fresh = SecondNetwork(SMALL).train()
+    fresh = IVNetwork(SMALL).train()
     rows = sample_rows(DEFAULT, generator_for(9, 0), 4, 64, 3, form)
     counts = sample_counts(DEFAULT, generator_for(9, 1), 64, 4, form)
     for loss in (
@@ -284,12 +287,35 @@ def test_losses_are_finite_and_teach(network, form):
     assert not any(torch.isnan(p.grad).any() for p in fresh.parameters() if p.grad is not None)
 
 
-def test_a_design_makes_the_grids_wider_and_nothing_else(network):
+def test_a_table_worth_a_quarter_of_its_people_is_a_table_of_a_quarter_of_them(network):
+    """Without covariates. Allowed for twice, in counts and in the unit, a design once made intervals too wide."""
     table = inputs(Form(), columns=0)
-    before = answer(network, table)
-    after = answer(network, table | {"design": torch.full((3, QUANTITIES), 0.25)})
-    assert (after[2] >= 0.999 * (2 * before[2]).clamp(max=0.5)).all()
-    torch.testing.assert_close(answer(network, table)[1], before[1])
+    told = answer(network, table | {"design": torch.full((3, QUANTITIES), 0.25)})
+    fewer = answer(network, table | {"w": 0.25 * table["w"]})
+    assert distance(told, fewer) < 1e-5
+    torch.testing.assert_close(told[2], fewer[2])
+    assert distance(told, answer(network, table)) > 1e-3  # a control
+
+
+def test_each_quantity_has_a_factor_of_its_own_and_the_effect_the_smaller_of_its_ends(network):
+    table = inputs(Form(), columns=0)
+    both, first = torch.full((3, QUANTITIES), 0.25), torch.full((3, QUANTITIES), 1.0)
+    first[:, 0] = 0.25
+    one, two = (answer(network, table | {"design": design}) for design in (both, first))
+    torch.testing.assert_close(one[0], two[0])
+    torch.testing.assert_close(one[2][:, :1], two[2][:, :1])
+    free = one[2][:, 1:] < 0.5  # no unit is larger
+    torch.testing.assert_close(0.5 * one[2][:, 1:][free], two[2][:, 1:][free])
+
+
+@pytest.mark.parametrize("factor", [0.25, 4.0])
+def test_with_covariates_a_design_widens_the_unit_once_and_moves_no_law(network, factor):
+    table = inputs(Form(4, True))
+    plain = answer(network, table)
+    told = answer(network, table | {"design": torch.full((3, QUANTITIES), factor)})
+    wanted, free = (plain[2] / factor**0.5).clamp(max=0.5), plain[2] < 0.5  # no unit is larger
+    torch.testing.assert_close(told[2][free], wanted[free], rtol=0.02, atol=0)
+    torch.testing.assert_close(told[4], plain[4], rtol=0, atol=2e-2)
 
 
 def test_a_grid_learns_from_the_shape_of_the_density_and_not_only_to_shrink():

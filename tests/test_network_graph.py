@@ -1,4 +1,4 @@
-"""The second network's graph: the file answers as the network does, and says on request what it knows of each row."""
+"""The network's graph: the file answers as the network does, and says on request what it knows of each row."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 from ivicl.learn.export import rounded  # noqa: E402
+from ivicl.learn.network.ends import QUANTITIES  # noqa: E402
 from ivicl.learn.prior import Form, PriorConfig, generator_for, sample_rows  # noqa: E402
-from ivicl.learn.second.ends import QUANTITIES  # noqa: E402
-from small_second import small_network  # noqa: E402
+from small_network import small_network  # noqa: E402
 
 OUTPUTS = ("effect", "anchor", "unit", "mass", "law", "refined", "propensity")
 
@@ -22,10 +22,10 @@ def network():
 
 
 @pytest.fixture(scope="module")
-def session(second_file):
+def session(network_file):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # as the product has it
-    return onnxruntime.InferenceSession(second_file.read_bytes(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(network_file.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def table(form: Form, columns: int, tables: int = 3, rows: int = 90, seed: int = 0) -> dict:
