@@ -87,15 +87,21 @@ def made_again(block: Block) -> str:
     before = block.shown.splitlines()
     if block.is_table or not before or len(before) >= len(lines):
         return "\n".join(lines) + "\n"
-    kept, start = [], 0
+    return "\n".join(lines[place] for place in _alike(before, lines)) + "\n"
+
+
+def _alike(before: list[str], lines: list[str]) -> list[int]:
+    """Which lines are those that were shown, in their order: the choice that is most alike as a whole."""
+    # best[j]: how alike the lines so far can be if they end before line j, and which were taken.
+    best: list[tuple[float, list[int]]] = [(0.0, [])] * (len(lines) + 1)
     for line in before:
-        likeness = [
-            difflib.SequenceMatcher(None, NUMBER.sub("#", line), NUMBER.sub("#", new)).ratio() for new in lines[start:]
-        ]
-        place = start + max(range(len(likeness)), key=likeness.__getitem__)
-        kept.append(lines[place])
-        start = place + 1
-    return "\n".join(kept) + "\n"
+        following: list[tuple[float, list[int]]] = [(-1.0, [])]
+        for j, new in enumerate(lines):
+            like = difflib.SequenceMatcher(None, NUMBER.sub("#", line), NUMBER.sub("#", new)).ratio()
+            here = (best[j][0] + like, [*best[j][1], j]) if best[j][0] >= 0 else (-1.0, [])
+            following.append(max(following[-1], here, key=lambda choice: choice[0]))
+        best = following
+    return best[-1][1]
 
 
 def remake(page: Path, measure: bool) -> None:

@@ -138,8 +138,9 @@ print(f"{caught[0].category.__name__}: {caught[0].message}")
 
 # %%
 import importlib.util
+import shutil
 
-if importlib.util.find_spec("pyspark"):
+if importlib.util.find_spec("pyspark") and shutil.which("java"):
     from pyspark.sql import SparkSession
 
     from ivicl.scale.spark import fit_many
@@ -158,7 +159,7 @@ if importlib.util.find_spec("pyspark"):
     spark.stop()
 else:
     print(
-        "Skipped: pyspark is not installed here (pip install 'ivicl[spark]', and Java 17)."
+        "Skipped: Spark is not installed here (pip install 'ivicl[spark]', and Java 17)."
     )
 
 # %% [markdown]

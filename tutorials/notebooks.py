@@ -11,6 +11,7 @@ date. What was executed is kept under `.cache` until the source, the package or 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
 import sys
 from collections.abc import Iterator
@@ -55,8 +56,9 @@ def notebook(name: str) -> Any:
 
 
 def state(name: str) -> str:
-    """A digest of all that decides what a tutorial shows: its source, the package, the model."""
-    digest = hashlib.sha256(source(name).encode() + sys.version.encode())
+    """A digest of all that decides what a tutorial shows: its source, the package, the model, and whether Spark runs."""
+    spark = importlib.util.find_spec("pyspark") is not None
+    digest = hashlib.sha256(f"{source(name)}{sys.version}{spark}".encode())
     for path in sorted(path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
