@@ -13,6 +13,7 @@ from ivicl.learn.network import (  # noqa: E402
     recode,
 )
 from ivicl.learn.network.ends import LOWEST, QUANTITIES, Rows, estimate  # noqa: E402
+from ivicl.learn.network.leaves import added_by_matmuls, added_up  # noqa: E402
 from ivicl.learn.network.model import IVNetwork, soft_cells  # noqa: E402
 from ivicl.learn.network.regression import mixture  # noqa: E402
 from ivicl.learn.network.summary import Moments, count_estimates, moments_of  # noqa: E402
@@ -228,10 +229,9 @@ def test_quantities_under_recoding_are_those_of_the_recoded_law():
 
 def test_leaves_add_up_alike_by_sums_and_by_matmuls():
     """The graph has the second form, because every runtime knows it; training the first, because it is faster."""
-    trees = Trees(5, 3)
     leaf = torch.randint(0, 8, (2, 5, 40), generator=torch.Generator().manual_seed(0)).float()
     shown = torch.rand(2, 1, 40, 8, generator=torch.Generator().manual_seed(1))
-    found, expected = trees._added(leaf, shown), trees._added_by_matmuls(leaf, shown)
+    found, expected = added_up(leaf, 8, shown), added_by_matmuls(leaf, 8, shown)
     assert found.shape == (2, 5, 40, 8)
     assert torch.allclose(found, expected, atol=1e-5)
 

@@ -290,9 +290,9 @@ def test_a_step_is_made_of_what_the_config_says() -> None:
     config = tiny()
     assert [kind for kind, _ in plan.micro_batches(config, 0)] == ["counts"]
     assert [kind for kind, _ in plan.micro_batches(config, 3)] == ["counts", "compressed", "rows", "rows"]
-    first = plan.make(config, 4, 2, "rows", 0.5).batch
-    again = plan.make(config, 4, 2, "rows", 0.5).batch
-    other = plan.make(config, 5, 2, "rows", 0.5).batch
+    first = plan.make(config, 4, 2, "rows")[0]
+    again = plan.make(config, 4, 2, "rows")[0]
+    other = plan.make(config, 5, 2, "rows")[0]
     assert torch.equal(first.effect, again.effect)
     assert first.effect.shape != other.effect.shape or not torch.equal(first.effect, other.effect)
 
@@ -323,10 +323,10 @@ def test_yes_and_no_is_in_every_step() -> None:
         pieces = plan.micro_batches(config, step)
         assert [kind for kind, _ in pieces[:4]] == ["counts"] * 4
         assert sum(share for kind, share in pieces if kind == "counts") == pytest.approx(1)
-        made = [plan.make(config, step, index, kind, share) for index, (kind, share) in enumerate(pieces[:4])]
-        assert [micro.tables for micro in made] == [tables] * 4
-        assert made[0].batch.form == Form()
-    forms = {plan.make(config, step, 1, "counts", 0.25).batch.form for step in range(12)}
+        made = [plan.make(config, step, index, kind)[0] for index, (kind, _) in enumerate(pieces[:4])]
+        assert [len(batch.effect) for batch in made] == [tables] * 4
+        assert made[0].form == Form()
+    forms = {plan.make(config, step, 1, "counts")[0].form for step in range(12)}
     assert len(forms) > 1, "the others are drawn"
 
 
@@ -432,7 +432,7 @@ def test_runs_of_when_there_were_two_networks_still_load() -> None:
 def test_small_tables_are_added_on_request() -> None:
     shares = []
     for share in (0.0, 0.5):
-        batch = plan.make(tiny("count_batch=400", f"small_share={share}"), 0, 0, "counts", 1.0).batch
+        batch = plan.make(tiny("count_batch=400", f"small_share={share}"), 0, 0, "counts")[0]
         assert len(batch.effect) == len(batch.counts) == 400
         shares.append(float((batch.counts.sum((1, 2, 3)) <= plan.SMALL).float().mean()))
     assert 0.2 < shares[0] < 0.4 and 0.55 < shares[1] < 0.75

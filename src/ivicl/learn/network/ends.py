@@ -15,10 +15,14 @@ from torch import Tensor
 
 from ivicl.learn.theory import MEAN_TERMS, mean_terms
 from ivicl.methods.pretrained import schema_2
+from ivicl.methods.pretrained.streaming.constants import BLUR
 
 QUANTITIES = len(schema_2.QUANTITIES)
 LOWEST = schema_2.LOWEST
 """The least that each can be; the most is 1."""
+
+
+DOUBTS = 16 + 4 * len(BLUR) + 2 + 4
 
 
 class Rows(NamedTuple):
@@ -56,6 +60,35 @@ def estimate(law: Tensor, chance: Tensor, rows: Rows, temperature: Tensor) -> Es
     one_step = ends + (share.unsqueeze(-1) * residual).sum(1)
     variance = (rows.w.unsqueeze(-1) * squares).sum(1) / rows.w.sum(1, keepdim=True).clamp(min=1e-30).square()
     return Estimates(ends, one_step, variance.clamp(min=0).sqrt())
+
+
+def doubts(law: Tensor, chance: Tensor, rows: Rows, unit: Tensor) -> Tensor:
+    """(B,DOUBTS) what tells whether the one-step ends can be trusted: sums over rows alone.
+
+    They are unbiased where one term is active at every x and the instrument depends on nothing, whatever the law; what
+    is lost elsewhere depends on how nearly others are active, and on how far the law is off.
+    """
+    share = (rows.w / rows.w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)  # (B,1,N)
+    terms = mean_terms(torch.unflatten(law, -1, (2, 2)))  # (B,N,4,4)
+    behind = terms - terms.amax(-1, keepdim=True)
+    first, *wider = (behind / blur for blur in BLUR)
+    active = (share @ first.softmax(-1).flatten(2)).squeeze(1)
+    gains = torch.cat([blur * part.exp().sum(-1).log() for blur, part in zip(BLUR, (first, *wider), strict=True)], -1)
+    gained = (share @ gains).squeeze(1) / unit[:, 2:6].repeat(1, len(BLUR))
+    moments = torch.stack([chance, chance.square(), 0.25 / (chance * (1 - chance))], -1)
+    mean, square, inverse = (share @ moments).squeeze(1).unbind(-1)
+    spread = (square - mean.square()).clamp(min=0).sqrt()
+    # By how much more likely the rows are than the law expects of itself, by arm: far off if the law is.
+    own = arms_of(rows.cell) * rows.w.unsqueeze(-1)  # (B,N,2)
+    shown = torch.unflatten(rows.cell, -1, (2, 4))
+    surprise = ((shown - arms_of(rows.cell).unsqueeze(-1) * law) * law.log()).sum(-1)  # (B,N,2)
+    people = own.sum(1)
+    gap = (own * surprise).sum(1) / people.clamp(min=1)
+    parts = [
+        active, (gained + 0.01).log() / 5, (4 * spread).unsqueeze(-1), inverse.log().unsqueeze(-1),
+        (5 * gap).clamp(-2, 2), (gap * people.sqrt() / 3).clamp(-3, 3),
+    ]  # fmt: skip
+    return torch.cat(parts, 1)
 
 
 def arms_of(cell: Tensor) -> Tensor:

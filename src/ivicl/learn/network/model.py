@@ -19,7 +19,7 @@ from ivicl.learn.network.head import Heads, write_effect
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.residual import smoothed_law
 from ivicl.learn.network.row_laws import CanonicalRows, row_laws
-from ivicl.learn.network.rows import CovariatePath
+from ivicl.learn.network.rows import CovariatePath, Reading
 from ivicl.learn.network.summary import (
     CountEstimates,
     Moments,
@@ -52,6 +52,9 @@ class Prediction:
     """(B',) the tables that `law` is for: those with a covariate that varies."""
     rows: CanonicalRows | None = None
     """The same for those who ask what is known of each row."""
+    reading: Reading | None = None
+    """What the rows of these tables came to, with their moments, for those who keep it (`training.kept`)."""
+    moments: Moments | None = None
 
 
 class IVNetwork(nn.Module):
@@ -72,6 +75,13 @@ class IVNetwork(nn.Module):
             "summary": parameter_group(self, "counts", self.summary, self.summary_heads),
             "rows": parameter_group(self, "tables", self.covariates, self.covariate_heads),
         }
+
+    def teach_pool_alone(self) -> None:
+        """What comes before the pool stays as it is: tables may then be read once and kept."""
+        taught = (self.covariates.pool, self.covariates.trust, self.covariate_heads)
+        own = {id(parameter) for part in taught for parameter in part.parameters()}
+        for parameter in self.parameters():
+            parameter.requires_grad_(id(parameter) in own)
 
     @property
     def device(self) -> torch.device:
@@ -98,7 +108,6 @@ class IVNetwork(nn.Module):
     ) -> Prediction:
         """`about_effect`: the grid as the effect reads it."""
         spiked = spikes_count(moments)
-        # In training a batch is of one form.
         shown = None if self.training and not spiked.any() else spikes
         effect = write_effect(raw[0], about_effect, shown, spiked)
         return Prediction(effect, grid, log_masses(raw[1], grid, self.lowest(grid.anchor)))
@@ -127,19 +136,31 @@ class IVNetwork(nn.Module):
         rows = Rows(cell[chosen], v[chosen], w[chosen])
         plain = CountEstimates(estimates.value[chosen], estimates.se[chosen])
         found = self.covariates(kept[chosen], score[chosen], rows, hidden[chosen], plain, noise(counts)[chosen])
-        extra = self.covariate_heads(found.pooled)
+        pooled, there = self.covariates.settle(found.reading, hidden[chosen])
+        extra = self.covariate_heads(pooled)
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
         anchor, unit = (
             wide(back) @ moved + (1 - wide(gate)) * own
-            for moved, own in ((found.grid.anchor, estimates.value), (found.grid.unit, estimates.se))
+            for moved, own in ((there.anchor, estimates.value), (there.unit, estimates.se))
         )
         raw = (base[0] + back @ extra[0], base[1] + torch.einsum("bc,cqm->bqm", back, extra[1]))
         grid, about_effect = (Grid(anchor, _widened(unit, factor)) for factor in (design, smaller))
         answer = self._written(raw, grid, about_effect, moments, spikes)
         answer.law, answer.chance, answer.law_tables = found.law, found.chance, chosen
         answer.rows = CanonicalRows(found.layer, found.law, found.chance, back, counts)
+        answer.reading, answer.moments = found.reading, Moments(*(part[chosen] for part in moments))
         return answer
+
+    def from_reading(self, reading: Reading, moments: Moments) -> Prediction:
+        """The answer for tables with covariates whose rows were read before: no design, every table varies."""
+        with torch.no_grad():
+            hidden, _, spikes = self._summarised(moments)
+            base = self.summary_heads(hidden)
+        pooled, grid = self.covariates.settle(reading, hidden)
+        extra = self.covariate_heads(pooled)
+        grid = Grid(grid.anchor, _possible(grid.unit))
+        return self._written((base[0] + extra[0], base[1] + extra[1]), grid, grid, moments, spikes)
 
     def forward(
         self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor

@@ -2,25 +2,30 @@
 
 Candidates, from stiff to flexible: the arm's means; linear ridge; ridge on the few columns that matter (penalties that
 follow the size of the coefficients); ridge and logistic fits on ReLU features of x and of the directions that a linear
-fit finds; leaf means of shallow random trees. All are leave-one-out at a row's own arm, and they are mixed by weights
-that make people whom no candidate has seen most likely. Row weights are frequencies. Shapes as in
-`arms`.
+fit finds; leaf means of shallow random trees, and of one tree that asks the best questions. All are leave-one-out at a
+row's own arm, and they are mixed by weights that make people whom no candidate has seen most likely. Row weights are
+frequencies. Shapes as in `arms`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from ivicl.learn.network.arms import Arm, per_table, standardised, to_simplex
+from ivicl.learn.network.grown import GrownTree
 from ivicl.learn.network.linalg import inverse
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.trees import Trees
 from ivicl.methods.pretrained.streaming.constants import (
+    COSTS,
     DIRECTIONS,
+    EM_POWER,
     EM_STEPS,
+    FOREST,
     HINGES,
     LINEAR,
     LOGISTIC,
@@ -62,6 +67,7 @@ class RegressionLayer(nn.Module):
         self.weight = nn.Parameter(weight, requires_grad=False)
         self.bias = nn.Parameter(torch.randn(features, generator=generator), requires_grad=False)
         self.trees = Trees(trees, depth)
+        self.grown = GrownTree()
 
     @torch.no_grad()
     def forward(self, x: Tensor, score: Tensor, outcome: Tensor, arm: Tensor) -> Regressed:
@@ -83,12 +89,14 @@ class RegressionLayer(nn.Module):
         forest, chosen = self.trees(x, score, outcome, arm, mean)
         candidates = [plain.means(), *(plain.fit(solver)[0] for solver in stiff), self._sparse(plain, stiff[0])]
         candidates += [*(fit for fit, _ in bent_fits), bent.logistic(logistic, sharp)]
-        stack = per_table(torch.stack(candidates, 2))  # (B,N,2,C-2,4)
-        stack = to_simplex(torch.cat([stack, forest.unsqueeze(3), chosen.unsqueeze(3)], 3))
-        shares = mixture(stack, outcome, arm)
+        stack = per_table(torch.stack(candidates, 2))  # (B,N,2,.,4) without the trees
+        leaves = [forest, chosen, *self.grown(x, outcome, arm, mean)]
+        stack = to_simplex(torch.cat([stack, *(part.unsqueeze(3).to(stack.dtype) for part in leaves)], 3))
+        shares = mixture(stack, outcome, arm, COSTS)
         law = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)
         propensity = self._propensity(x, hinges, arm)
-        features = [directions, law.log(), stack[:, :, :, 4], stack[:, :, :, -3].log(), stack[:, :, :, -1]]
+        hinged, logit, chosen = (stack[:, :, :, place] for place in (4, FOREST - 1, FOREST + 1))
+        features = [directions, law.log(), hinged, logit.log(), chosen]
         chance = propensity.unsqueeze(-1)
         features += [per_table(bent_fits[-1][1]).clamp(max=1), chance, chance.logit()]
         return Regressed(torch.cat([part.flatten(2) for part in features], 2).float(), law, propensity, shares)
@@ -120,11 +128,12 @@ class RegressionLayer(nn.Module):
         return chance.clamp(PROPENSITY_LEAST, 1 - PROPENSITY_LEAST)
 
 
-def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
+def mixture(stack: Tensor, outcome: Tensor, arm: Tensor, costs: Sequence[float] = ()) -> Tensor:
     """(B,A,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
 
     stack (B,N,A,C,L) leave-one-out laws of A arms; outcome (B,N,L), whose two halves are the treatments if L = 4. A
-    soft row is its people with y=1 and its people with y=0. Likelihoods are in float32, which is enough; their sums
+    soft row is its people with y=1 and its people with y=0. A candidate must be more likely by its cost, in nats a
+    table, spread over all people. Likelihoods are in float32, which is enough; their sums
     over all rows are as exact as the stack, so that the order of rows does not show.
     """
     arms, half = arm.shape[2], outcome.shape[2] // 2
@@ -138,6 +147,9 @@ def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
         shown = shown[:, :, :2] + shown[:, :, 2:]
     likely = likely.transpose(2, 3).flatten(1, 2).to(stack.dtype)  # (B,2N,C)
     people = (arm.to(stack.dtype).unsqueeze(2) * shown.unsqueeze(-1)).flatten(1, 2)  # (B,2N,A)
+    if costs:
+        everybody = people.sum((1, 2)).clamp(min=1e-6).view(-1, 1, 1)
+        likely = likely * (-likely.new_tensor(costs) / everybody).exp()
     inside = (people > 0).to(stack.dtype)
     total = people.sum(1).unsqueeze(-1) + 1  # (B,A,1); one more, who is shared equally: an arm may be empty
     equal = 1 / stack.shape[3]
@@ -145,5 +157,7 @@ def mixture(stack: Tensor, outcome: Tensor, arm: Tensor) -> Tensor:
     for _ in range(EM_STEPS):
         mixed = (likely @ shares.transpose(1, 2)).clamp(min=1e-12)  # (B,2N,A)
         pulled = (people * inside / mixed).transpose(1, 2) @ likely  # (B,A,C)
-        shares = (shares * pulled + equal) / total
+        # An EM step multiplies the weights; a power of it goes the same way, faster.
+        shares = shares * ((pulled + equal / shares) / total).pow(EM_POWER)
+        shares = shares / shares.sum(-1, keepdim=True)
     return shares

@@ -12,30 +12,40 @@ from torch import Tensor, nn
 
 from ivicl.learn.network.attention import InducedBlock, log_weights
 from ivicl.learn.network.config import NetworkConfig
-from ivicl.learn.network.ends import QUANTITIES, Rows, arms_of, estimate
+from ivicl.learn.network.ends import DOUBTS, QUANTITIES, Rows, arms_of, doubts, estimate
 from ivicl.learn.network.grids import Grid
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.regression import RegressionLayer
 from ivicl.learn.network.summary import CountEstimates
 from ivicl.methods.pretrained.streaming.constants import CANDIDATES, TRUST
 
-NEWS = 4 * QUANTITIES + 2 * CANDIDATES
+NEWS = 5 * QUANTITIES + 2 * CANDIDATES + DOUBTS
 """What the formulas say at the rows' laws, for the pool."""
+
+
+class Reading(NamedTuple):
+    """What B tables come to, whatever their number of rows: all that the pool and the grids are made from."""
+
+    pooled: Tensor
+    """(B,2E+NEWS) means of rows and latents, and what the formulas say."""
+    plug_in: Tensor
+    """(B,Q) float64, as the next two."""
+    unit: Tensor
+    """(B,Q)."""
+    steps: Tensor
+    """(B,2,Q) from the plug-in end to the one-step end, and to the network's own plug-in end, in units."""
 
 
 class RowAnswer(NamedTuple):
     """What the rows of B tables say."""
 
-    pooled: Tensor
-    """(B,C) for the heads."""
+    reading: Reading
     layer: Tensor
     """(B,N,2,4) soft law at each row as the regression layer has it, which has not seen the row."""
     law: Tensor
     """(B,N,2,4) its logarithm as the network corrects it."""
     chance: Tensor
     """(B,N) P(Z=1 | x)."""
-    grid: Grid
-    """(B,Q) where the ends lie, and the unit of what is not known about that."""
 
 
 class CovariatePath(nn.Module):
@@ -84,16 +94,23 @@ class CovariatePath(nn.Module):
         # Adjusting for covariates takes away part of the variance, seldom nearly all.
         unit = torch.maximum(by_layer.se, 0.15 * plain.se)
         steps = [(by_layer.one_step - by_layer.plug_in) / unit, (by_rows.plug_in - by_layer.plug_in) / unit]
-        news = [by_layer.plug_in, unit.log() / 9 + 1, *((step / 3).clamp(-3, 3) for step in steps)]
-        news.append(regressed.shares.flatten(1))
+        apart = (by_rows.one_step - by_layer.one_step) / unit
+        news = [by_layer.plug_in, unit.log() / 9 + 1, *((step / 3).clamp(-3, 3) for step in (*steps, apart))]
+        news += [regressed.shares.flatten(1), doubts(wide(first), chance, exact, unit)]
         share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
         mean = (share @ tokens).squeeze(1)
-        pooled = self.pool(torch.cat([mean, latents.float().mean(1), summary, *(part.float() for part in news)], 1))
+        pooled = torch.cat([mean, latents.float().mean(1), *(part.float() for part in news)], 1)
+        return RowAnswer(Reading(pooled, by_layer.plug_in, unit, torch.stack(steps, 1)), first, law, chance)
+
+    def settle(self, reading: Reading, summary: Tensor) -> tuple[Tensor, Grid]:
+        """(B,C) for the heads, and (B,Q) where the ends lie, and the unit of what is not known about that."""
+        edge = 2 * self.embed.out_features
+        pooled = self.pool(torch.cat([reading.pooled[:, :edge], summary, reading.pooled[:, edge:]], 1))
         weights = wide(self.trust(pooled.detach())).view(-1, 3, QUANTITIES)
         mix = torch.stack([weights[:, 0], weights[:, 1] + TRUST, weights[:, 2]], 1).softmax(1)
-        anchor = by_layer.plug_in + unit * (mix[:, 1] * steps[0] + mix[:, 2] * steps[1]).clamp(-40, 40)
+        anchor = reading.plug_in + reading.unit * (mix[:, 1:] * reading.steps).sum(1).clamp(-40, 40)
         # The unit is the formula's. A learnt factor and the shape of the masses can undo each other, and did.
-        return RowAnswer(pooled, first, law, chance, Grid(anchor, unit))
+        return pooled, Grid(anchor, reading.unit)
 
     def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
         """Rows and latents after all blocks."""

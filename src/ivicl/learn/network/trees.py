@@ -10,11 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from ivicl.learn.network.leaves import leaf_laws
 from ivicl.learn.network.precision import wide
-from ivicl.methods.pretrained.streaming.constants import CUTS, SHRINKAGE, STRONGEST, TEMPER
-
-CHUNK = 16
-"""Trees whose leaves are laid out at a time: bounds the memory."""
+from ivicl.methods.pretrained.streaming.constants import CUTS, STRONGEST, TEMPER
 
 
 class Trees(nn.Module):
@@ -58,27 +56,7 @@ class Trees(nn.Module):
         answers = self._answers(x[:, :, :STRONGEST], score[:, :STRONGEST], w)  # (B,K*d,N) in {0, 1}
         powers = answers.new_tensor([2.0**k for k in range(self.depth)]).view(1, 1, -1, 1)
         leaf = (torch.unflatten(answers, 1, (self.trees, self.depth)) * powers).sum(2)  # (B,K,N)
-        pull = (SHRINKAGE * mean).flatten(1).view(-1, 1, 1, 8)
-        added = self._added_by_matmuls if torch.onnx.is_in_onnx_export() else self._added
-        found = torch.unflatten(added(leaf, shown) - own + pull, -1, (2, 4))
-        return (found / found.sum(-1, keepdim=True).clamp(min=1e-6)).flatten(3)
-
-    def _added(self, leaf: Tensor, shown: Tensor) -> Tensor:
-        """(B,K,N,8) what all rows of a row's leaf add: leaf (B,K,N), shown (B,1,N,8)."""
-        first = 2**self.depth * torch.arange(leaf.shape[0] * self.trees, device=leaf.device)
-        place = (leaf.long() + first.view(-1, self.trees, 1)).flatten()
-        adds = shown.expand(-1, self.trees, -1, -1).reshape(-1, 8)
-        held = adds.new_zeros(2**self.depth * len(first), 8).index_add_(0, place, adds)
-        return held[place].view(*leaf.shape, 8)
-
-    def _added_by_matmuls(self, leaf: Tensor, shown: Tensor) -> Tensor:
-        """The same, eight times slower, by what every runtime has."""
-        places = torch.arange(2**self.depth, device=leaf.device, dtype=leaf.dtype)
-        found = []
-        for start in range(0, self.trees, CHUNK):
-            laid = (leaf[:, start : start + CHUNK].unsqueeze(-1) == places).float()  # (B,k,N,2^d)
-            found.append(laid @ (shown.transpose(2, 3) @ laid).transpose(2, 3))
-        return torch.cat(found, 1)
+        return leaf_laws(leaf, 2**self.depth, shown, own, mean)
 
     def _answers(self, x: Tensor, score: Tensor, w: Tensor) -> Tensor:
         """(B,K*d,N): is the question's covariate above its cut?"""

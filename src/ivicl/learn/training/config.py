@@ -53,6 +53,11 @@ class TrainConfig:
     """Range of N, log-uniform, from then on."""
     long_from: float = 0.7
     """Share of stage two after which tables are long."""
+    kept_batches: int = 0
+    """With any, another kind of stage (`kept`): so many micro-batches of tables, of `rows` and of `long_rows`, are read
+    once and kept, and the steps teach the pool and the heads alone."""
+    kept_tables: int = 512
+    """Of these, tables a step."""
     covariates: tuple[int, int] = (1, 48)
     """Range of D; log-uniform."""
     lr: float = 2e-3
@@ -176,10 +181,12 @@ def _problems(config: TrainConfig) -> Iterator[tuple[str, str]]:
         value = getattr(config, name)
         if len(value) != 2 or not all(isinstance(end, int) for end in value) or not 1 <= value[0] <= value[1]:
             yield name, "a range of two whole numbers from 1 on, such as [1, 48]"
-    for name in ("count_batch", "count_batches", "count_draws", "row_batches", "row_tokens"):
+    for name in ("count_batch", "count_batches", "count_draws", "row_batches", "row_tokens", "kept_tables"):
         if getattr(config, name) < 1:
             yield name, "1 or more"
-    for name in ("count_steps", "steps", "mixed_count_batch", "compressed_batch", "warmup", "validate_every"):
+    for name in (
+        "count_steps", "steps", "mixed_count_batch", "compressed_batch", "kept_batches", "warmup", "validate_every",
+    ):  # fmt: skip
         if getattr(config, name) < 0:
             yield name, "0 or more"
     for name in ("lr", "rows_lr", "summary_lr", "weight_decay", "save_seconds"):

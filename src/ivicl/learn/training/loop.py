@@ -16,6 +16,7 @@ import torch
 
 from ivicl.learn.training import plan
 from ivicl.learn.training.journal import Journal, progress_bar
+from ivicl.learn.training.kept import KeptTables, keep
 from ivicl.learn.training.optim import clip_gradients
 from ivicl.learn.training.processes import Processes, joined
 from ivicl.learn.training.run import Run
@@ -34,11 +35,12 @@ def train(run: Run, progress: bool = True, until: int | None = None, stop: StopS
         log = Journal(run.folder, run.step) if processes.first else None
         parameters = sum(p.numel() for p in run.network.parameters())
         logger.info("%s parameters on %s; run in %s, from step %d", f"{parameters:,}", run.device, run.folder, run.step)
+        kept = keep(run, processes, progress) if run.config.kept_batches else None
         with progress_bar(progress and processes.first, end, run.step) as advance:
             last_save = time.monotonic()
             while run.step < end and not processes.any(signals.asked):
                 started = time.monotonic()
-                row = train_step(run, processes)
+                row = train_step(run, processes, kept)
                 run.seconds += time.monotonic() - started
                 run.step += 1
                 if log is None:
@@ -73,7 +75,7 @@ def _save(run: Run, log: Journal) -> None:
     logger.debug("saved step %d in %s", run.step, run.folder)
 
 
-def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
+def train_step(run: Run, processes: Processes | None = None, kept: KeptTables | None = None) -> dict[str, Any]:
     """One step: this process's micro-batches, gradients summed over processes, one update."""
     processes = processes or Processes(0, 1, run.device)
     config, network = run.config, run.network
@@ -89,12 +91,13 @@ def train_step(run: Run, processes: Processes | None = None) -> dict[str, Any]:
         [kind for kind, _ in pieces], plan.costs(config, run.step), processes.rank, processes.world
     ):
         kind, share = pieces[index]
-        micro = plan.make(config, run.step, index, kind, share)
-        losses = micro_loss(network, micro, config)
+        losses, tables = micro_loss(network, config, run.step, index, kind, kept)
         torch.autograd.backward(losses["loss"] * share)
-        sizes[kind] += micro.tables
-        sums[kind] += losses["effect"].item() / number[kind]
-        if kind == teaching:
+        # Kept tables are tables with rows, drawn again and again.
+        named = "rows" if kind == "kept" else kind
+        sizes[named] += tables
+        sums[named] += losses["effect"].item() / number[kind]
+        if named == teaching:
             sums["ends"] += losses["ends"].item() / number[kind]
             sums["law"] += losses.get("law", torch.zeros(())).item() / number[kind]
     processes.sum_gradients(network)

@@ -14,7 +14,7 @@ from ivicl.learn.network.grids import log_density
 from ivicl.learn.network.model import IVNetwork, Prediction
 from ivicl.learn.network.precision import moved
 from ivicl.learn.network.summary import Moments
-from ivicl.learn.prior import CountBatch, Form, TableBatch
+from ivicl.learn.prior import CountBatch, TableBatch
 from ivicl.learn.prior.batches import Labels
 from ivicl.learn.scoring import LossWeights, bin_of
 from ivicl.methods.pretrained.streaming.constants import CODINGS
@@ -35,9 +35,16 @@ def flips_of(coding: Tensor) -> Tensor:
 
 
 def score(
-    prediction: Prediction, labels: Labels, coding: Tensor, form: Form, weights: LossWeights
+    prediction: Prediction,
+    labels: Labels,
+    coding: Tensor,
+    told: Tensor,
+    weights: LossWeights,
 ) -> dict[str, Tensor]:
-    """Negative log probabilities of the labels, recoded: of the effect's draws, the ends of the effect, the others."""
+    """Negative log probabilities of the labels, recoded: of the effect's draws, the ends of the effect, the others.
+
+    told (B,) is 1 where nobody defies: there the movers' effect is asked for too.
+    """
     device = prediction.effect.device
     flips = flips_of(coding)
     sign = 1 - 2 * (flips[:, 0] - flips[:, 1]).abs()
@@ -46,7 +53,7 @@ def score(
     lowest = prediction.grid.anchor.new_tensor(LOWEST)
     density = log_density(prediction.masses, prediction.grid, lowest, moved(truth, device)).float()  # (B,Q)
     ends, others = -density[:, :2].mean(), -density[:, 2:10].mean()
-    late = -density[:, 10].mean() if form.no_defiers else torch.zeros((), device=device)
+    late = -(density[:, 10] * moved(told, device).to(density)).mean()
     loss = weights.effect * effect + weights.ends * ends + OTHERS * weights.ends * (others + late)
     parts = {"effect": effect, "ends": ends, "others": others, "late": late}
     return {"loss": loss, **{name: value.detach() for name, value in parts.items()}}
@@ -66,11 +73,19 @@ def count_loss(network: IVNetwork, batch: CountBatch, weights: LossWeights, rng:
     flag = torch.full((size, 1), float(batch.form.no_defiers))
     parts = (turned, spread, binary.double(), flag.double())
     moments = Moments(*(moved(part, network.device) for part in parts))
-    return score(network.from_moments(moments), batch, coding, batch.form, weights)
+    return score(network.from_moments(moments), batch, coding, flag[:, 0], weights)
 
 
 def table_loss(network: IVNetwork, batch: TableBatch, weights: LossWeights, rng: torch.Generator) -> dict[str, Tensor]:
     """Loss on tables with covariates."""
+    prediction, coding = predicted(network, batch, rng)
+    found = score(prediction, batch, coding, torch.full((len(coding),), float(batch.form.no_defiers)), weights)
+    law = law_divergence(prediction, batch, coding)
+    return found | {"loss": found["loss"] + weights.law * law, "law": law.detach()}
+
+
+def predicted(network: IVNetwork, batch: TableBatch, rng: torch.Generator) -> tuple[Prediction, Tensor]:
+    """The answer for tables with covariates, in the canonical coding (B,)."""
     coding = draw_coding(batch.z, batch.t, batch.y, batch.w, network.config.tie_ramp, rng)
     flip_t, flip_y, flip_z = (flips_of(coding)[:, k : k + 1] for k in range(3))
     size = len(batch.z)
@@ -79,10 +94,7 @@ def table_loss(network: IVNetwork, batch: TableBatch, weights: LossWeights, rng:
         (batch.y - flip_y).abs(), batch.v, batch.w, torch.full((size, 1), float(batch.form.no_defiers)),
         torch.ones(size, QUANTITIES),
     )  # fmt: skip
-    prediction = network.canonical(*(moved(part, network.device) for part in inputs))
-    found = score(prediction, batch, coding, batch.form, weights)
-    law = law_divergence(prediction, batch, coding)
-    return found | {"loss": found["loss"] + weights.law * law, "law": law.detach()}
+    return network.canonical(*(moved(part, network.device) for part in inputs)), coding
 
 
 def law_divergence(prediction: Prediction, batch: TableBatch, coding: Tensor) -> Tensor:

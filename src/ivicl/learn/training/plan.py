@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -27,22 +27,10 @@ SMALL = 2000.0
 """People in a small table, at most."""
 
 
-@dataclass(frozen=True)
-class MicroBatch:
-    """One piece of a step: its tables, the share of the step's loss it carries, and a generator for what follows."""
-
-    kind: str
-    batch: CountBatch | TableBatch
-    share: float
-    generator: torch.Generator
-
-    @property
-    def tables(self) -> int:
-        return len(self.batch.effect)
-
-
 def micro_batches(config: TrainConfig, step: int) -> list[tuple[str, float]]:
     """Kinds and shares of a step's micro-batches, in fixed order."""
+    if config.kept_batches:
+        return [("kept", 0.5)] * 2
     if step < config.count_steps:
         return [("counts", 1.0 / config.count_batches)] * config.count_batches
     plan = [("counts", 1.0 / config.count_batches)] * (config.count_batches if config.mixed_count_batch else 0)
@@ -55,7 +43,8 @@ def costs(config: TrainConfig, step: int) -> dict[str, float]:
     """Time of a micro-batch, roughly, in that of a thousand count tables."""
     tables = config.count_batch if step < config.count_steps else config.mixed_count_batch
     counts = tables / config.count_batches / 1000
-    return {"counts": counts, "compressed": config.compressed_batch / 50, "rows": config.row_tokens / 9000}
+    rows = config.row_tokens / 9000
+    return {"counts": counts, "compressed": config.compressed_batch / 50, "rows": rows, "kept": 1.0}
 
 
 def own_batches(kinds: list[str], cost: Mapping[str, float], rank: int, world: int) -> list[int]:
@@ -67,8 +56,11 @@ def own_batches(kinds: list[str], cost: Mapping[str, float], rank: int, world: i
     return [index for index in range(len(kinds)) if owner[index] == rank]
 
 
-def make(config: TrainConfig, step: int, index: int, kind: str, share: float) -> MicroBatch:
-    """Draw micro-batch `index` of `step`: the same tables on any machine, after any interruption."""
+def make(config: TrainConfig, step: int, index: int, kind: str) -> tuple[CountBatch | TableBatch, torch.Generator]:
+    """Draw micro-batch `index` of `step`: the same tables on any machine, after any interruption.
+
+    With it comes the generator that drew them, for what follows.
+    """
     generator = generator_for(config.seed, step, index)
     batch: CountBatch | TableBatch
     plain = kind == "counts" and config.count_batches > 1 and index == 0
@@ -79,9 +71,9 @@ def make(config: TrainConfig, step: int, index: int, kind: str, share: float) ->
     elif kind == "compressed":
         batch = sample_compressed(config.prior, generator, config.compressed_batch, form=form)
     else:
-        n, d = row_shape(config, step, generator)
+        n, d = row_shape(config, row_range(config, step), generator)
         batch = sample_rows(config.prior, generator, max(1, config.row_tokens // n), n, d, form)
-    return MicroBatch(kind, batch, share, generator)
+    return batch, generator
 
 
 def count_tables(config: TrainConfig, generator: torch.Generator, size: int, form: Form = BINARY) -> CountBatch:
@@ -99,10 +91,15 @@ def count_tables(config: TrainConfig, generator: torch.Generator, size: int, for
     return CountBatch(**joined, form=form)
 
 
-def row_shape(config: TrainConfig, step: int, generator: torch.Generator) -> tuple[int, int]:
-    """(N, D) of a micro-batch of rows: N log-uniform, short for most of the run; D log-uniform."""
+def row_range(config: TrainConfig, step: int) -> tuple[int, int]:
+    """Rows of a step's tables: few for most of the run."""
     progress = (step - config.count_steps) / max(1, config.steps - config.count_steps)
-    low, high = config.long_rows if progress >= config.long_from else config.rows
+    return config.long_rows if progress >= config.long_from else config.rows
+
+
+def row_shape(config: TrainConfig, rows: tuple[int, int], generator: torch.Generator) -> tuple[int, int]:
+    """(N, D) of a micro-batch of rows, both log-uniform."""
+    low, high = rows
     u = torch.rand(2, generator=generator).tolist()
     n = round(math.exp(math.log(low) + u[0] * (math.log(high) - math.log(low))))
     low_d, high_d = config.covariates

@@ -38,6 +38,8 @@ class Run:
             network = IVNetwork(config.network)
         self.network = network.to(self.device)
         self.network.covariates.bf16 = devices.rows_in_bf16(config.precision, self.device)
+        if config.kept_batches:
+            self.network.teach_pool_alone()
         self.average = self._fresh_average()
         self.optimizer = MuonAdamW(network.parameter_groups(), config.lr, config.muon, config.weight_decay)
         self.step = 0

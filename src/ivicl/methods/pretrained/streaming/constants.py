@@ -26,8 +26,16 @@ LOGISTIC = 2.5
 LOGISTIC_STEPS = 10
 SPARSE = 4.0
 SPARSE_ROUNDS = 2
-EM_STEPS = 30
-CANDIDATES = 2 + len(LINEAR) + len(HINGES) + 1 + 2
+EM_STEPS, EM_POWER = 60, 1.8
+LEVELS = (3, 5)
+"""Questions of the grown tree after which its leaves are a candidate."""
+CANDIDATES = 2 + len(LINEAR) + len(HINGES) + 1 + 2 + len(LEVELS)
+FOREST, GROWN = CANDIDATES - len(LEVELS) - 2, CANDIDATES - len(LEVELS)
+"""Where the random trees (all, chosen) and the grown one stand among the candidates; the logistic fit is before."""
+QUESTION = 6.0
+"""Nats that a question of the grown tree must earn: it is the best of hundreds, and would flatter itself."""
+COSTS = (0.0,) * GROWN + tuple(QUESTION * level for level in LEVELS)
+"""Of each candidate, in nats a table."""
 PROPENSITY = (6.0,)
 PROPENSITY_LEAST = 0.01
 
@@ -35,6 +43,11 @@ STRONGEST = 8
 """Covariates that trees may ask about."""
 CUTS: list[float] = np.linspace(-2.5, 2.5, 41).tolist()
 """Where a standardised covariate may be cut: the place whose share below comes nearest to the quantile drawn."""
+COARSE: list[float] = np.linspace(-2.25, 2.25, 19).tolist()
+FINE: list[float] = np.linspace(-0.25, 0.25, 65).tolist()
+"""Cuts of the grown tree, and how much finer ones lie beside the best: exact in any precision."""
+TIE = 1e-9
+"""Share of the variance by which an earlier question is preferred to the next."""
 SHRINKAGE = 2.0
 """People by which a leaf's mean is pulled to its arm's."""
 TEMPER = 0.1
@@ -56,3 +69,5 @@ TAIL = 2.5
 TRUST = 2.0
 """What the one-step end is ahead by, as a logit, before anything is learnt: it is the best of the three ends (plug-in,
 one-step, the network's own plug-in) in nearly all tables of the prior."""
+BLUR = (0.03, 0.1, 0.3)
+"""Errors of the law at a row, from small to large, under which it is asked whether other terms would be active."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ivicl.methods.pretrained.streaming.constants import TRUST
+from ivicl.methods.pretrained.streaming.doubts import DoubtSums
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
 from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
@@ -36,16 +37,17 @@ def read_rows(
 ) -> Found:
     """temperature: differences of terms that are noise."""
     path = _Path(rows, regression, layers, told.hidden)
-    by_layer, by_rows = EndSums(temperature), EndSums(temperature)
+    by_layer, by_rows, doubts = EndSums(temperature), EndSums(temperature), DoubtSums()
     for block in range(depth):
         path.read(block)
-    mean, seen = path.finish(by_layer, by_rows)
+    mean, seen = path.finish(by_layer, by_rows, doubts)
     first, refined = by_layer.estimates(), by_rows.estimates()
     # Adjusting for covariates takes away part of the variance, seldom nearly all.
     unit = np.maximum(first.se, 0.15 * told.se)
     steps = [(first.one_step - first.plug_in) / unit, (refined.plug_in - first.plug_in) / unit]
-    news = [first.plug_in, np.log(unit) / 9 + 1, *((step / 3).clip(-3, 3) for step in steps)]
-    news.append(regression.shares.reshape(-1))
+    apart = (refined.one_step - first.one_step) / unit
+    news = [first.plug_in, np.log(unit) / 9 + 1, *((step / 3).clip(-3, 3) for step in (*steps, apart))]
+    news += [regression.shares.reshape(-1), doubts.answer(unit)]
     pool = f"{_NAME}.pool"
     hidden = layers.linear(f"{pool}.0", np.concatenate([mean, path.latents.mean(0), told.hidden, *news]))
     pooled = layers.norm(f"{pool}.3", layers.linear(f"{pool}.2", gelu(hidden)))
@@ -89,7 +91,7 @@ class _Path:
         self.latents = self._layers.residual(f"{name}.latent_mlp", latents)
         self._seen.append(self.latents)
 
-    def finish(self, by_layer: EndSums, by_rows: EndSums) -> tuple[np.ndarray, SeenRows]:
+    def finish(self, by_layer: EndSums, by_rows: EndSums, doubts: DoubtSums) -> tuple[np.ndarray, SeenRows]:
         """The mean of the rows' tokens (E,), and the laws of some of them.
 
         Into the sums goes what the layer's laws say, and what they say as the network corrects them.
@@ -98,19 +100,23 @@ class _Path:
 
         def work(
             chunk: Chunk,
-        ) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        ) -> tuple[np.ndarray, list[list[np.ndarray]], tuple[np.ndarray, np.ndarray, np.ndarray]]:
             known, tokens = self._tokens(chunk)
             tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
             change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)
             law, log_law, chance = np.exp(known.log_law), known.log_law, known.propensity
-            refined = by_rows.part(chunk, softmax(log_law + change), chance)
+            parts = [
+                by_layer.part(chunk, law, chance),
+                by_rows.part(chunk, softmax(log_law + change), chance),
+                doubts.part(chunk, law, chance),
+            ]
             here, places = self._rows.source.shown(chunk.number)
-            return chunk.w @ tokens, by_layer.part(chunk, law, chance), refined, (places, law[here], chance[here])
+            return chunk.w @ tokens, parts, (places, law[here], chance[here])
 
-        for _, (tokens, plain, refined, shown) in self._rows.sweep(work):
+        for _, (tokens, parts, shown) in self._rows.sweep(work):
             total += tokens
-            by_layer.add(plain)
-            by_rows.add(refined)
+            for sums, part in zip((by_layer, by_rows, doubts), parts, strict=True):
+                sums.add(part)
             seen.append(shown)
         return total / self._rows.source.total, SeenRows.of(seen)
 

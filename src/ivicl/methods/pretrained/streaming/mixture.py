@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.constants import EM_STEPS
+from ivicl.methods.pretrained.streaming.constants import EM_POWER, EM_STEPS
 
 
 class Likelihoods:
@@ -33,5 +33,6 @@ class Likelihoods:
             pulled = np.zeros(self._candidates)
             for people, likely in zip(self._people, self._likely, strict=True):
                 pulled += (people / np.maximum(likely @ shares, 1e-12)) @ likely
-            shares = (shares * pulled + equal) / total
+            shares = shares * ((pulled + equal / shares) / total) ** EM_POWER
+            shares /= shares.sum()
         return shares

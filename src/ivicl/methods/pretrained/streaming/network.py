@@ -14,6 +14,7 @@ from ivicl.methods.pretrained.schema_2 import QUANTITIES, Posteriors
 from ivicl.methods.pretrained.stacks import Table
 from ivicl.methods.pretrained.streaming.constants import CODINGS, LOGISTIC_STEPS
 from ivicl.methods.pretrained.streaming.covariates import read_rows
+from ivicl.methods.pretrained.streaming.grown import PASSES
 from ivicl.methods.pretrained.streaming.layers import Layers
 from ivicl.methods.pretrained.streaming.regression import Regression, Shape
 from ivicl.methods.pretrained.streaming.seen_rows import SeenRows, together
@@ -54,8 +55,8 @@ class StagedNetwork:
 
     @property
     def _passes(self) -> int:
-        """Times that it goes through the rows for a coding: sums, logistic steps, likelihoods, blocks, pooled sums."""
-        return 2 + LOGISTIC_STEPS + 1 + int(self._config["depth"]) + 1
+        """Times that it goes through the rows for a coding: sums, tree, logistic steps, likelihoods, blocks, end."""
+        return 2 + PASSES + LOGISTIC_STEPS + 1 + int(self._config["depth"]) + 1
 
     def _canonical(
         self, source: Source, flips: tuple[int, int, int], no_defiers: bool, design: np.ndarray

@@ -12,6 +12,7 @@ import numpy as np
 
 from ivicl.methods.pretrained.streaming import constants
 from ivicl.methods.pretrained.streaming.arms import Arm, Fit, Sums, inverse, without_self
+from ivicl.methods.pretrained.streaming.grown import GrownTree
 from ivicl.methods.pretrained.streaming.layers import softmax
 from ivicl.methods.pretrained.streaming.logistic import Logistic
 from ivicl.methods.pretrained.streaming.mixture import Likelihoods
@@ -74,7 +75,9 @@ class Regression:
         ):
             bent[chunk.z].add(sums, _classes(chunk))
             self.forest.held[:, :, chunk.z, chunk.t] += leaves
-        self.forest.grow(np.stack([arm.mean for arm in self.plain]))
+        mean = np.stack([arm.mean for arm in self.plain])
+        self.forest.grow(mean)
+        self.grown = GrownTree(rows, shape.columns, mean)
         self.bent = [Arm(sums, shape.pseudo_count, shape.features) for sums in bent]
         self._linear = [
             [*(arm.ridge(solver) for solver in solvers), _sparse(arm, solvers[0])]
@@ -137,6 +140,7 @@ class Regression:
     def _mix(self, rows: Recoded) -> None:
         """Weights of the candidates in each arm, and of the propensity's."""
         arms = [Likelihoods(constants.CANDIDATES) for _ in range(2)]
+        earned = np.exp(-np.array(constants.COSTS) / rows.source.total)
         chance = Likelihoods(3)
 
         def likely(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
@@ -144,7 +148,7 @@ class Regression:
             hinges = self._hinges(x)
             own = self._stack(chunk, x, hinges)[0][:, chunk.z, :, _classes(chunk)]  # (n,C,2)
             return (
-                own.transpose(0, 2, 1).astype(np.float32),
+                own.transpose(0, 2, 1).astype(np.float32) * earned,
                 self._chances(chunk, x, hinges)[:, None, :, chunk.z].astype(np.float32),
             )
 
@@ -172,9 +176,12 @@ class Regression:
             leverages[:, z] = fit.weighing(features)
             stack[:, z, place] = without_self(stack[:, z, place], leverages[:, z], outcome)
         leverages[:, 1 - z] = self._bent[1 - z][-1].weighing(hinges)
-        stack[:, z, -3] = self.logistic[z].without_self(stack[:, z, -3], hinges, outcome)
-        stack[:, :, -3] = softmax(stack[:, :, -3])
-        stack[:, :, -2], stack[:, :, -1] = self.forest.laws(chunk)
+        forest = constants.FOREST
+        logit = forest - 1
+        stack[:, z, logit] = self.logistic[z].without_self(stack[:, z, logit], hinges, outcome)
+        stack[:, :, logit] = softmax(stack[:, :, logit])
+        for place, law in enumerate((*self.forest.laws(chunk), *self.grown.laws(chunk)), forest):
+            stack[:, :, place] = law
         return _to_simplex(stack), leverages
 
     def _maps(self, x: np.ndarray, hinges: np.ndarray) -> list[tuple[np.ndarray, slice, np.ndarray, np.ndarray]]:
@@ -186,7 +193,7 @@ class Regression:
         linear = [[(fit.slope, fit.level) for fit in fits] for fits in self._linear]
         first = 1 + len(linear[0])
         found = []
-        for features, places, fits in ((x, slice(1, first), linear), (hinges, slice(first, -2), bent)):
+        for features, places, fits in ((x, slice(1, first), linear), (hinges, slice(first, constants.FOREST), bent)):
             slopes, levels = zip(*(fit for of_arm in fits for fit in of_arm), strict=True)
             found.append((features, places, np.concatenate(slopes, 1), np.concatenate(levels)))
         return found
@@ -210,8 +217,9 @@ class Regression:
         chance = self._chance_shares @ self._chances(chunk, x, hinges)[:, :, 1].T
         chance = chance.clip(constants.PROPENSITY_LEAST, 1 - constants.PROPENSITY_LEAST)
         parts = [
-            x @ self._direction + self._direction_level, np.log(law), stack[:, :, 4], np.log(stack[:, :, -3]),
-            stack[:, :, -1], np.minimum(leverages, 1), chance, np.log(chance / (1 - chance)),
+            x @ self._direction + self._direction_level, np.log(law), stack[:, :, 4],
+            np.log(stack[:, :, constants.FOREST - 1]), stack[:, :, constants.FOREST + 1],
+            np.minimum(leverages, 1), chance, np.log(chance / (1 - chance)),
         ]  # fmt: skip
         return np.concatenate([part.reshape(len(x), -1) for part in parts], 1, dtype=np.float32, casting="same_kind")
 

@@ -1,0 +1,47 @@
+"""What tells whether the one-step ends can be trusted: `learn.network.ends.doubts`, from sums over chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ivicl.identification.mean_terms import mean_terms
+from ivicl.methods.pretrained.streaming.constants import BLUR
+from ivicl.methods.pretrained.streaming.source import Chunk
+
+
+class DoubtSums:
+    """Sums over the rows seen so far."""
+
+    def __init__(self) -> None:
+        self._sums = [np.zeros(()), np.zeros(16), np.zeros(4 * len(BLUR)), np.zeros(3), np.zeros(2), np.zeros(2)]
+
+    def part(self, chunk: Chunk, law: np.ndarray, chance: np.ndarray) -> list[np.ndarray]:
+        """Sums over the rows of a chunk, with law (n,2,4) and P(Z=1 | x) (n,)."""
+        terms = mean_terms(law.reshape(-1, 2, 2, 2))
+        behind = terms - terms.max(-1, keepdims=True)
+        likely = [np.exp(behind / blur) for blur in BLUR]
+        active = (likely[0] / likely[0].sum(-1, keepdims=True)).reshape(-1, 16)
+        gains = np.concatenate([blur * np.log(each.sum(-1)) for blur, each in zip(BLUR, likely, strict=True)], 1)
+        moments = np.stack([chance, chance**2, 0.25 / (chance * (1 - chance))], 1)
+        own = law[:, chunk.z]
+        left = -own
+        left[:, 2 * chunk.t : 2 * chunk.t + 2] += chunk.seen
+        arm = np.arange(2) == chunk.z
+        people, surprise = chunk.w.sum(), chunk.w @ (left * np.log(own)).sum(1)
+        return [people, chunk.w @ active, chunk.w @ gains, chunk.w @ moments, people * arm, surprise * arm]
+
+    def add(self, part: list[np.ndarray]) -> None:
+        self._sums = [total + more for total, more in zip(self._sums, part, strict=True)]
+
+    def answer(self, unit: np.ndarray) -> np.ndarray:
+        """(DOUBTS,) with the units (Q,) of the quantities."""
+        total, active, gains, moments, people, surprise = self._sums
+        mean, square, inverse = moments / total
+        spread = np.sqrt(max(square - mean**2, 0))
+        gained = gains / total / np.tile(unit[2:6], len(BLUR))
+        gap = surprise / np.maximum(people, 1)
+        parts = [
+            active / total, np.log(gained + 0.01) / 5, [4 * spread], [np.log(inverse)],
+            (5 * gap).clip(-2, 2), (gap * np.sqrt(people) / 3).clip(-3, 3),
+        ]  # fmt: skip
+        return np.concatenate(parts)

@@ -1,0 +1,87 @@
+"""A stage on kept tables: the same answers as from the rows, the same tables again, and only the pool learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ivicl.learn.network.model import IVNetwork  # noqa: E402
+from ivicl.learn.prior import PriorConfig, generator_for, sample_rows  # noqa: E402
+from ivicl.learn.training import kept  # noqa: E402
+from ivicl.learn.training.config import TrainConfig  # noqa: E402
+from ivicl.learn.training.loop import train  # noqa: E402
+from ivicl.learn.training.losses import predicted  # noqa: E402
+from ivicl.learn.training.run import Run  # noqa: E402
+from small_network import SMALL  # noqa: E402
+
+
+def config(**changes: object) -> TrainConfig:
+    values = {
+        "kept_batches": 12, "kept_tables": 32, "steps": 6, "count_steps": 0, "rows": (40, 60), "long_rows": (100, 300),
+        "row_tokens": 400, "compressed_batch": 4, "covariates": (1, 4), "warmup": 1, "validate_every": 0,
+        "network": SMALL,
+    }  # fmt: skip
+    return TrainConfig(**(values | changes))
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch):
+    monkeypatch.setattr(kept, "FILE_BATCHES", 5)
+
+
+def test_what_is_kept_of_a_table_gives_the_same_answer():
+    network = IVNetwork(SMALL).eval()
+    batch = sample_rows(PriorConfig.default(), generator_for(1, 2), 4, 200, 3)
+    with torch.no_grad():
+        whole, _ = predicted(network, batch, generator_for(1, 3))
+        again = network.from_reading(whole.reading, whole.moments)
+    here = whole.law_tables
+    assert len(here) >= 3
+    pairs = [(whole.effect, again.effect), (whole.masses, again.masses), *zip(whole.grid, again.grid, strict=True)]
+    for one, other in pairs:
+        torch.testing.assert_close(one[here], other, atol=1e-5, rtol=1e-5)
+
+
+def test_a_batch_of_kept_tables_is_a_function_of_its_number():
+    network = IVNetwork(SMALL)
+    first, again, other = (kept.read_batch(network, config(), index).tensors() for index in (4, 4, 5))
+    assert all(torch.equal(value, again[name]) for name, value in first.items())
+    assert first["reading.pooled"].shape != other["reading.pooled"].shape or not torch.equal(
+        first["reading.pooled"], other["reading.pooled"]
+    )
+    assert 100 <= first["rows"].max() <= 300 and kept.read_batch(network, config(), 1).rows.max() <= 60
+
+
+def test_only_the_pool_and_the_heads_learn(tmp_path: Path):
+    run = Run(config(), tmp_path)
+    before = {name: value.clone() for name, value in run.network.state_dict().items()}
+    train(run, progress=False)
+    changed = {name for name, value in run.network.state_dict().items() if not torch.equal(value, before[name])}
+    parts = ("covariates.pool.", "covariates.trust.", "covariate_heads.")
+    assert changed and all(name.startswith(parts) for name in changed)
+    assert {name.split(".")[0] for name in changed} == {"covariates", "covariate_heads"}
+
+
+def test_a_killed_stage_reads_no_table_twice_and_comes_to_the_same(tmp_path: Path):
+    whole = train(Run(config(), tmp_path / "whole"), progress=False)
+    train(Run(config(), tmp_path / "killed"), progress=False, until=2)
+    files = sorted((tmp_path / "killed" / kept.FOLDER).glob("*.safetensors"))
+    assert len(files) == 3
+    files[1].unlink()  # as if it had not been written yet
+    written = [file.stat().st_mtime_ns for file in (files[0], files[2])]
+    again = train(Run.resume(tmp_path / "killed"), progress=False)
+    assert [file.stat().st_mtime_ns for file in (files[0], files[2])] == written
+    for name, value in whole.network.state_dict().items():
+        assert torch.equal(value, again.network.state_dict()[name]), name
+
+
+def test_long_tables_are_drawn_more_often():
+    tables = kept.KeptTables.together([kept.read_batch(IVNetwork(SMALL), config(), index) for index in (1, 5)])
+    some = tables.drawn(4000, torch.Generator().manual_seed(0))
+    long = tables.rows > 60
+    expected = tables.rows[long].float().sqrt().sum() / tables.rows.float().sqrt().sum()
+    assert abs((some.rows > 60).float().mean() - expected) < 0.04
+    assert expected > long.float().mean()
