@@ -55,14 +55,12 @@ def test_a_batch_of_kept_tables_is_a_function_of_its_number():
     assert 100 <= first["rows"].max() <= 300 and kept.read_batch(network, config(), 1).rows.max() <= 60
 
 
-def test_only_the_pool_and_the_heads_learn(tmp_path: Path):
+def test_only_the_pool_learns(tmp_path: Path):
     run = Run(config(), tmp_path)
     before = {name: value.clone() for name, value in run.network.state_dict().items()}
     train(run, progress=False)
     changed = {name for name, value in run.network.state_dict().items() if not torch.equal(value, before[name])}
-    parts = ("covariates.pool.", "covariates.trust.", "covariate_heads.")
-    assert changed and all(name.startswith(parts) for name in changed)
-    assert {name.split(".")[0] for name in changed} == {"covariates", "covariate_heads"}
+    assert changed and all(name.startswith(("covariates.pool.", "covariates.trust.")) for name in changed)
 
 
 def test_a_killed_stage_reads_no_table_twice_and_comes_to_the_same(tmp_path: Path):

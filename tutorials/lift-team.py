@@ -138,8 +138,12 @@ print(f"{caught[0].category.__name__}: {caught[0].message}")
 
 # %%
 import importlib.util
+import os
 import shutil
+import sys
 
+# Spark's workers would otherwise be the first python3 of the path, which need not have ivicl.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 if importlib.util.find_spec("pyspark") and shutil.which("java"):
     from pyspark.sql import SparkSession
 

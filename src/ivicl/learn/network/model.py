@@ -77,8 +77,11 @@ class IVNetwork(nn.Module):
         }
 
     def teach_pool_alone(self) -> None:
-        """What comes before the pool stays as it is: tables may then be read once and kept."""
-        taught = (self.covariates.pool, self.covariates.trust, self.covariate_heads)
+        """What comes before the pool stays as it is: tables may then be read once and kept.
+
+        So do the heads, which are ten times as large and would learn kept tables by heart.
+        """
+        taught = (self.covariates.pool, self.covariates.trust)
         own = {id(parameter) for part in taught for parameter in part.parameters()}
         for parameter in self.parameters():
             parameter.requires_grad_(id(parameter) in own)

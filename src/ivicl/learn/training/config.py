@@ -55,7 +55,7 @@ class TrainConfig:
     """Share of stage two after which tables are long."""
     kept_batches: int = 0
     """With any, another kind of stage (`kept`): so many micro-batches of tables, of `rows` and of `long_rows`, are read
-    once and kept, and the steps teach the pool and the heads alone."""
+    once and kept, and the steps teach the pool alone."""
     kept_tables: int = 512
     """Of these, tables a step."""
     covariates: tuple[int, int] = (1, 48)

@@ -1,8 +1,8 @@
-"""Tables that are read once and kept: what the pool and the heads need of a table is small, however many rows it had.
+"""Tables that are read once and kept: what the pool reads of a table is small, however many rows it had.
 
-Nothing before the pool depends on what the pool and the heads have learnt. So a stage that teaches these alone reads
-each table once, and goes through what it kept as often as it likes, in batches of hundreds: long tables, of which an
-ordinary step sees a few, can then teach as much as short ones do.
+Nothing before the pool depends on what the pool has learnt. So a stage that teaches it alone reads each table once, and
+goes through what it kept as often as it likes, in batches of hundreds: long tables, of which an ordinary step sees a
+few, can then teach as much as short ones do.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def read_batch(network: IVNetwork, config: TrainConfig, index: int) -> KeptTable
 
 
 def kept_loss(network: IVNetwork, kept: KeptTables, config: TrainConfig) -> dict[str, Tensor]:
-    """Loss of the pool and the heads."""
+    """Loss on kept tables."""
     prediction = network.from_reading(kept.reading, kept.moments)
     return score(prediction, kept.labels, kept.coding, kept.moments.no_defiers[:, 0], config.loss)
 

@@ -15,8 +15,8 @@ class Room:
     """Bytes that are left."""
 
     def __init__(self, table: int = 0) -> None:
-        """`table`: bytes of the covariates, which are in memory as well; a large table leaves a quarter of the room."""
-        self._left, self._lock = max(BYTES - table, BYTES // 4), Lock()
+        """`table`: bytes of the covariates, which are in memory as well; a large table leaves an eighth of the room."""
+        self._left, self._lock = max(BYTES - table, BYTES // 8), Lock()
 
     def take(self, size: int) -> bool:
         with self._lock:
