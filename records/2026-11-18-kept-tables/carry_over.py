@@ -2,8 +2,8 @@
 
     python carry_over.py before.onnx runs/carried
 
-`before.onnx` is src/ivicl/weights/ivicl.onnx of commit c059072. The trees that are grown are new candidates, so that the
-answers change a little even so.
+`before.onnx` is src/ivicl/weights/ivicl.onnx of commit c059072. What comes out is its last stage as if it had been trained
+with this network. The tree that is grown is a new candidate, so that the answers change a little even so.
 """
 
 import sys
@@ -31,11 +31,13 @@ for name, value in IVNetwork(config).state_dict().items():
         before = 2 * config.width + config.summary_width + 4 * QUANTITIES
         first, shares = old[:, :before], old[:, before:].view(len(old), 2, -1)
         new = torch.zeros(len(old), 2, CANDIDATES - shares.shape[2])
-        old = torch.cat(
-            [first, torch.zeros(len(old), QUANTITIES), torch.cat([shares, new], 2).flatten(1), torch.zeros(len(old), DOUBTS)], 1
-        )
+        news = [torch.cat([shares, new], 2).flatten(1), torch.zeros(len(old), DOUBTS)]
+        old = torch.cat([first, torch.zeros(len(old), QUANTITIES), *news], 1)
     weights[name] = old
-run = Run(TrainConfig(network=config, steps=0, count_steps=0), folder)
-run.start_from(weights, record["training"])
+training = record["training"]
+place = {name: training.pop(name) for name in ("step", "hours", "tables", "before")}
+run = Run(TrainConfig.from_dict({**training, "network": record["network"], "prior": record["prior"]}), folder)
+run.start_from(weights, {})
+run.step, run.seconds, run.tables, run.before = place["step"], 3600 * place["hours"], place["tables"], place["before"]
 run.save()
 print(f"{sum(w.numel() for w in weights.values()):,} weights in {folder}")
