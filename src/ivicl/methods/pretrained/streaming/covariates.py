@@ -15,6 +15,7 @@ from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
 from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
 from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
 from ivicl.methods.pretrained.streaming.summary import Summarised
+from ivicl.methods.pretrained.streaming.sums import RowSums
 
 _NAME = "covariates"
 
@@ -115,7 +116,8 @@ class _Path:
 
         for _, (tokens, parts, shown) in self._rows.sweep(work):
             total += tokens
-            for sums, part in zip((by_layer, by_rows, doubts), parts, strict=True):
+            every: tuple[RowSums, ...] = (by_layer, by_rows, doubts)
+            for sums, part in zip(every, parts, strict=True):
                 sums.add(part)
             seen.append(shown)
         return total / self._rows.source.total, SeenRows.of(seen)

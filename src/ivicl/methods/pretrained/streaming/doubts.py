@@ -7,13 +7,14 @@ import numpy as np
 from ivicl.identification.mean_terms import mean_terms
 from ivicl.methods.pretrained.streaming.constants import BLUR
 from ivicl.methods.pretrained.streaming.source import Chunk
+from ivicl.methods.pretrained.streaming.sums import RowSums
 
 
-class DoubtSums:
+class DoubtSums(RowSums):
     """Sums over the rows seen so far."""
 
     def __init__(self) -> None:
-        self._sums = [np.zeros(()), np.zeros(16), np.zeros(4 * len(BLUR)), np.zeros(3), np.zeros(2), np.zeros(2)]
+        super().__init__((), 16, 4 * len(BLUR), 3, 2, 2)
 
     def part(self, chunk: Chunk, law: np.ndarray, chance: np.ndarray) -> list[np.ndarray]:
         """Sums over the rows of a chunk, with law (n,2,4) and P(Z=1 | x) (n,)."""
@@ -29,9 +30,6 @@ class DoubtSums:
         arm = np.arange(2) == chunk.z
         people, surprise = chunk.w.sum(), chunk.w @ (left * np.log(own)).sum(1)
         return [people, chunk.w @ active, chunk.w @ gains, chunk.w @ moments, people * arm, surprise * arm]
-
-    def add(self, part: list[np.ndarray]) -> None:
-        self._sums = [total + more for total, more in zip(self._sums, part, strict=True)]
 
     def answer(self, unit: np.ndarray) -> np.ndarray:
         """(DOUBTS,) with the units (Q,) of the quantities."""

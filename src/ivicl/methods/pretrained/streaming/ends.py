@@ -13,6 +13,7 @@ import numpy as np
 from ivicl.identification.end_scores import Averages, simple_coefficients
 from ivicl.identification.mean_terms import mean_terms
 from ivicl.methods.pretrained.streaming.source import Chunk
+from ivicl.methods.pretrained.streaming.sums import RowSums
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,12 @@ class Estimates:
     se: np.ndarray
 
 
-class EndSums:
+class EndSums(RowSums):
     """Sums over the rows seen so far."""
 
     def __init__(self, temperature: float) -> None:
+        super().__init__((), 4, 8, 8, 8, (8, 8))
         self._temperature = temperature
-        self._sums = [np.zeros(()), np.zeros(4), np.zeros(8), np.zeros(8), np.zeros(8), np.zeros((8, 8))]
 
     def part(self, chunk: Chunk, law: np.ndarray, chance: np.ndarray) -> list[np.ndarray]:
         """Sums over the rows of a chunk, with law (n,2,4) and P(Z=1 | x) (n,)."""
@@ -48,9 +49,6 @@ class EndSums:
             squares += (slope * v[:, None]).T @ slope
         most = w @ mean_terms(flat.reshape(-1, 2, 2, 2)).max(-1)
         return [w.sum(), most, w @ (flat * np.repeat(arms, 4, 1)), w @ flat, w @ residual, squares]
-
-    def add(self, part: list[np.ndarray]) -> None:
-        self._sums = [total + more for total, more in zip(self._sums, part, strict=True)]
 
     def estimates(self) -> Estimates:
         people = max(float(self._sums[0]), 1e-30)
