@@ -46,6 +46,8 @@ def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
+    for node in model.graph.node:
+        node.name = ""  # nobody reads it, and it is a fifth of the graph beside the weights
     onnx.checker.check_model(model)
     content = model.SerializeToString(deterministic=True)
     digest = hashlib.sha256(content).hexdigest()
