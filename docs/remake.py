@@ -97,11 +97,16 @@ def _alike(before: list[str], lines: list[str]) -> list[int]:
     for line in before:
         following: list[tuple[float, list[int]]] = [(-1.0, [])]
         for j, new in enumerate(lines):
-            like = difflib.SequenceMatcher(None, NUMBER.sub("#", line), NUMBER.sub("#", new)).ratio()
+            like = difflib.SequenceMatcher(None, _named(line), _named(new)).ratio()
             here = (best[j][0] + like, [*best[j][1], j]) if best[j][0] >= 0 else (-1.0, [])
             following.append(max(following[-1], here, key=lambda choice: choice[0]))
         best = following
     return best[-1][1]
+
+
+def _named(line: str) -> str:
+    """What a line is about: neither its numbers nor whether a target was reached, or a line that is not would be lost."""
+    return NUMBER.sub("#", line).replace("NOT reached", "reached")
 
 
 def remake(page: Path, measure: bool) -> None:

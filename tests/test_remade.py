@@ -51,6 +51,16 @@ def test_the_markers_are_found():
     assert all(block.shown.strip() for block in BLOCKS)
 
 
+def test_a_line_stays_when_its_target_is_no_longer_reached():
+    """Or pages would show those lines alone that look well."""
+    shown = ["held at 95 %, worst   0.9481  (>= 0.9: reached)"]
+    printed = [
+        "held at 95 %, worst   0.8704  (>= 0.9: NOT reached)",
+        "held at 99 %, worst   0.9852  (>= 0.97: reached)",
+    ]
+    assert remake._alike(shown, printed) == [0]
+
+
 @pytest.mark.parametrize("block", QUICK, ids=str)
 def test_readme_is_what_its_commands_print(block):
     check(block)
