@@ -105,7 +105,7 @@ def _alike(before: list[str], lines: list[str]) -> list[int]:
 
 
 def _named(line: str) -> str:
-    """What a line is about: neither its numbers nor whether a target was reached, or a line that is not would be lost."""
+    """What a line is about: neither its numbers, nor whether its target is reached."""
     return NUMBER.sub("#", line).replace("NOT reached", "reached")
 
 
