@@ -103,10 +103,10 @@ def test_a_signal_stops_the_recipe_and_not_only_the_stage(tmp_path: Path, monkey
     monkeypatch.setattr(loop.Journal, "draw", lambda self: None)
     step = loop.train_step
 
-    def signalled(run, processes):  # type: ignore[no-untyped-def]
+    def signalled(run, processes, kept):  # type: ignore[no-untyped-def]
         if run.step == 5:
             os.kill(os.getpid(), signal.SIGTERM)
-        return step(run, processes)
+        return step(run, processes, kept)
 
     monkeypatch.setattr(loop, "train_step", signalled)
     assert run_recipe(load_recipe("smoke"), tmp_path, {}, progress=False) is None
