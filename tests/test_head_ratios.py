@@ -7,6 +7,7 @@ import pytest
 
 from ivicl import IVBounds, IVData
 from ivicl.identification.strata import N_STRATA, TREATMENT, law_of
+from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.head_ratios import ratios
 from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
@@ -44,6 +45,19 @@ def test_posteriors_that_are_those_of_the_draws_give_the_ratio_of_the_draws():
             assert np.quantile(one[1:], levels) == pytest.approx(np.quantile(other, levels), abs=5e-3)
     apart = ratios(heads, drawn, with_mean(rng.permutation(treated)))["LIFT"][0]
     assert np.std(apart[1:]) > 1.15 * np.std(found["LIFT"][0][1:])  # a control: parts that do not go together
+
+
+def test_estimated_ends_do_not_cross():
+    """In a one-sided trial the effect on the treated is a number, but two heads say where its ends are."""
+    rng = np.random.default_rng(1)
+    spread = 0.02 * rng.standard_normal(500)
+    crossed = ends_of(0.11 + spread, 0.09 + spread)
+    entry = EstimandBounds.from_posterior(crossed, 0.05, ())
+    assert entry.estimate_lower == entry.estimate_upper == pytest.approx(0.1, abs=0.005)
+    assert entry.lower < entry.estimate_lower < entry.upper
+    drawn = {"ATT": (with_mean(0.11 + spread), with_mean(0.09 + spread))}
+    lower, upper = ratios({"ATT": crossed}, drawn, with_mean(0.5 + spread))["LIFT"]
+    assert lower[0] == pytest.approx(upper[0]) == pytest.approx(0.25, abs=0.02)
 
 
 def test_a_part_keeps_its_own_posterior_wherever_the_law_lies():

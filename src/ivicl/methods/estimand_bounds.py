@@ -48,7 +48,7 @@ class EstimandBounds(Record):
     ) -> EstimandBounds:
         """From the posteriors of both ends, as a network's heads give them."""
         lower, upper = ends.interval(alpha)
-        return cls(lower, upper, ends.lower.mean, ends.upper.mean, assumes, adjusted=adjusted)
+        return cls(lower, upper, *ends.means, assumes, adjusted=adjusted)
 
     @classmethod
     def from_draws(

@@ -38,14 +38,15 @@ def ratios(heads: Mapping[str, IdentifiedSet], drawn: Mapping[str, Ends], mean_t
 
 
 def _parts(posterior: IdentifiedSet, drawn: Ends) -> Ends:
-    return _in_its_order(posterior.lower, drawn[0]), _in_its_order(posterior.upper, drawn[1])
+    low, high = posterior.means
+    return _in_its_order(posterior.lower, low, drawn[0]), _in_its_order(posterior.upper, high, drawn[1])
 
 
-def _in_its_order(posterior: BinnedPosterior, drawn: np.ndarray) -> np.ndarray:
-    """The posterior's mean, and then its quantiles, large where the draws are."""
+def _in_its_order(posterior: BinnedPosterior, mean: float, drawn: np.ndarray) -> np.ndarray:
+    """The mean, and then the posterior's quantiles, large where the draws are."""
     order = np.argsort(drawn[1:], kind="stable")
     levels = (np.arange(len(order)) + 0.5) / len(order)
     found = np.empty(len(drawn))
-    found[0] = posterior.mean
+    found[0] = mean
     found[1:][order] = posterior.quantile(levels)
     return found
