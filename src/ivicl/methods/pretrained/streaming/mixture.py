@@ -13,8 +13,9 @@ from ivicl.methods.pretrained.streaming.constants import EM_POWER, EM_STEPS
 class Likelihoods:
     """Of one arm's rows: the probability of what was seen, by each candidate, in float32."""
 
-    def __init__(self, candidates: int) -> None:
-        self._candidates = candidates
+    def __init__(self, worth: np.ndarray) -> None:
+        """worth (C,): what each candidate's likelihoods are multiplied by."""
+        self._worth = worth
         self._people: list[np.ndarray] = []
         self._likely: list[np.ndarray] = []
 
@@ -26,13 +27,13 @@ class Likelihoods:
 
     def shares(self) -> np.ndarray:
         """(C,) by EM steps from equal weights. One more person is shared equally: an arm may be empty."""
-        equal = 1 / self._candidates
-        shares = np.full(self._candidates, equal)
+        equal = 1 / len(self._worth)
+        shares = np.full(len(self._worth), equal)
         total = 1 + sum(float(people.sum()) for people in self._people)
         for _ in range(EM_STEPS):
-            pulled = np.zeros(self._candidates)
+            pulled, weight = np.zeros(len(shares)), self._worth * shares
             for people, likely in zip(self._people, self._likely, strict=True):
-                pulled += (people / np.maximum(likely @ shares, 1e-12)) @ likely
-            shares = shares * ((pulled + equal / shares) / total) ** EM_POWER
+                pulled += (people / np.maximum(likely @ weight, 1e-12)) @ likely
+            shares = shares * ((self._worth * pulled + equal / shares) / total) ** EM_POWER
             shares /= shares.sum()
         return shares

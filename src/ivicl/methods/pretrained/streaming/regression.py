@@ -139,16 +139,16 @@ class Regression:
 
     def _mix(self, rows: Recoded) -> None:
         """Weights of the candidates in each arm, and of the propensity's."""
-        arms = [Likelihoods(constants.CANDIDATES) for _ in range(2)]
-        earned = np.exp(-np.array(constants.COSTS) / rows.source.total)
-        chance = Likelihoods(3)
+        worth = np.exp(-np.array(constants.COSTS) / rows.source.total)
+        arms = [Likelihoods(worth) for _ in range(2)]
+        chance = Likelihoods(np.ones(3))
 
         def likely(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
             x = chunk.wide
             hinges = self._hinges(x)
             own = self._stack(chunk, x, hinges)[0][:, chunk.z, :, _classes(chunk)]  # (n,C,2)
             return (
-                own.transpose(0, 2, 1).astype(np.float32) * earned,
+                own.transpose(0, 2, 1).astype(np.float32),
                 self._chances(chunk, x, hinges)[:, None, :, chunk.z].astype(np.float32),
             )
 
