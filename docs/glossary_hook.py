@@ -1,7 +1,7 @@
 """Links each page of the site to the glossary, where one of its words is first met. Nobody has to write the links.
 
-A word counts where it is prose: not in a heading, in code, in a picture, in a link or in a tag. A link that the author
-wrote to the same entry is enough. Short forms in capitals (LATE, ITT) are met only in capitals.
+A word counts where it is prose: not in a heading, in code, in a picture, in a table of HTML, in a link or in a tag. A
+link that the author wrote to the same entry is enough. Short forms in capitals (LATE, ITT) are met only in capitals.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ NOT_PROSE = re.compile(
     r"|^---\n.*?^---\n"  # a page's settings
     r"|^(?::::|#|    ).*?$"  # the reference, headings, indented code
     r"|^\*?\*?!\[.*?$"  # a picture, with its caption
+    r"|<(?P<tag>table|style|svg|pre|small)\b.*?</(?P=tag)>"  # what a notebook printed, where links would be plain text
     r"|<!--.*?-->|<[^>\n]+>"
     r"|`[^`\n]+`"
     r"|!?\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\]|\{[^}]*\})?",

@@ -18,7 +18,7 @@ def test_the_slope_is_the_power_of_size():
     assert slope(made("rows", 0.5)) == pytest.approx(0.5)
     assert slope(made("rows", 0.5)[:1]) is None
     figure = draw(made("rows", 1.0) + made("studies", 0.3))
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "rows: time ~ size^1.00",
         "studies: time ~ size^0.30",
     ]

@@ -68,3 +68,11 @@ def test_the_first_of_an_entry_is_linked_once():
 
 def test_the_site_uses_it():
     assert "docs/glossary_hook.py" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_what_a_notebook_printed_is_left_alone():
+    """A link in a cell of an HTML table would be shown as its Markdown."""
+    table = "<style>\n.late {}</style><small>LATE</small><table>\n<th>LATE</th>\n</table>"
+    printed = f'<div class="output"><div>{table}</div></div>'
+    assert glossary_hook.linked(printed, "tutorials/a.md") == printed
+    assert glossary_hook.linked(f"{printed}\n\nThe LATE.", "tutorials/a.md").startswith(printed)

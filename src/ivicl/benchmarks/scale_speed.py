@@ -190,7 +190,7 @@ def draw(points: Sequence[Point]) -> Figure:
     """Time and memory against size, with the fitted slope of each kind."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
     axes = figure.subplots(1, 2)
     for kind in dict.fromkeys(point.kind for point in points):
         here = [point for point in points if point.kind == kind]
@@ -201,7 +201,8 @@ def draw(points: Sequence[Point]) -> Figure:
     for axis, what in zip(axes, ("Seconds, start-up subtracted", "Peak memory, GB"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="Rows, or studies", ylabel=what)
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=8)
+    # Below the axes: inside, it would lie on some of the points.
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize=8, ncols=3, loc="outside lower center")
     return figure
 
 
