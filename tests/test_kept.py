@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,18 @@ def test_long_tables_are_drawn_more_often():
     expected = tables.rows[long].float().sqrt().sum() / tables.rows.float().sqrt().sum()
     assert abs((some.rows > 60).float().mean() - expected) < 0.04
     assert expected > long.float().mean()
+
+
+def test_a_stop_is_heard_while_tables_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Reading takes most of such a stage's time. What was read stays, and the run goes on from there."""
+    read = kept.read_batch
+
+    def signalled(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return read(*arguments)
+
+    monkeypatch.setattr(kept, "read_batch", signalled)
+    run = train(Run(config(), tmp_path), progress=False)
+    assert run.step == 0 and len(list((tmp_path / kept.FOLDER).glob("*.safetensors"))) == 1
+    monkeypatch.setattr(kept, "read_batch", read)
+    assert train(Run.resume(tmp_path), progress=False).finished

@@ -20,9 +20,8 @@ from ivicl.methods.pretrained.streaming.constants import BLUR
 QUANTITIES = len(schema_2.QUANTITIES)
 LOWEST = schema_2.LOWEST
 """The least that each can be; the most is 1."""
-
-
 DOUBTS = 16 + 4 * len(BLUR) + 2 + 4
+"""What `doubts` says of a table."""
 
 
 class Rows(NamedTuple):
@@ -71,9 +70,8 @@ def doubts(law: Tensor, chance: Tensor, rows: Rows, unit: Tensor) -> Tensor:
     share = (rows.w / rows.w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)  # (B,1,N)
     terms = mean_terms(torch.unflatten(law, -1, (2, 2)))  # (B,N,4,4)
     behind = terms - terms.amax(-1, keepdim=True)
-    first, *wider = (behind / blur for blur in BLUR)
-    active = (share @ first.softmax(-1).flatten(2)).squeeze(1)
-    gains = torch.cat([blur * part.exp().sum(-1).log() for blur, part in zip(BLUR, (first, *wider), strict=True)], -1)
+    active = (share @ (behind / BLUR[0]).softmax(-1).flatten(2)).squeeze(1)
+    gains = torch.cat([blur * (behind / blur).exp().sum(-1).log() for blur in BLUR], -1)
     gained = (share @ gains).squeeze(1) / unit[:, 2:6].repeat(1, len(BLUR))
     moments = torch.stack([chance, chance.square(), 0.25 / (chance * (1 - chance))], -1)
     mean, square, inverse = (share @ moments).squeeze(1).unbind(-1)

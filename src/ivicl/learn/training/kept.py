@@ -26,6 +26,7 @@ from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.losses import predicted, score
 from ivicl.learn.training.plan import row_shape
 from ivicl.learn.training.processes import Processes
+from ivicl.learn.training.stop import StopSignals
 
 if TYPE_CHECKING:
     from ivicl.learn.training.run import Run
@@ -117,8 +118,8 @@ def kept_loss(network: IVNetwork, kept: KeptTables, config: TrainConfig) -> dict
     return score(prediction, kept.labels, kept.coding, kept.moments.no_defiers[:, 0], config.loss)
 
 
-def keep(run: Run, processes: Processes, progress: bool) -> KeptTables:
-    """Read what is not kept yet, each process its share of the files, and hand over all of it."""
+def keep(run: Run, processes: Processes, stop: StopSignals, progress: bool) -> KeptTables | None:
+    """Read what is not kept yet, each process its share of the files, and hand over all; None if asked to stop."""
     folder = run.folder / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{k:05d}.safetensors" for k in range(math.ceil(run.config.kept_batches / FILE_BATCHES))]
@@ -126,10 +127,13 @@ def keep(run: Run, processes: Processes, progress: bool) -> KeptTables:
     logger.info("%d of %d files of kept tables to read", len(missing), len(files))
     with progress_bar("files of tables read", len(missing), on=progress and processes.first) as advance:
         for k in missing:
+            if stop.asked:
+                break
             own = range(k * FILE_BATCHES, min((k + 1) * FILE_BATCHES, run.config.kept_batches))
-            save_tensors(
-                files[k], KeptTables.together([read_batch(run.network, run.config, i) for i in own]).tensors(), {}
-            )
+            tables = KeptTables.together([read_batch(run.network, run.config, i) for i in own])
+            save_tensors(files[k], tables.tensors(), {})
             advance(1)
-    processes.wait()
+    # Nobody goes on before all have read their share, or one was told to stop.
+    if processes.any(stop.asked):
+        return None
     return KeptTables.together([KeptTables.of(load_tensors(file)[0]) for file in files])

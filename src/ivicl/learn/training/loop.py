@@ -36,7 +36,7 @@ def train(run: Run, progress: bool = True, until: int | None = None, stop: StopS
         parameters = sum(p.numel() for p in run.network.parameters())
         logger.info("%s parameters on %s; run in %s, from step %d", f"{parameters:,}", run.device, run.folder, run.step)
         begun = time.monotonic()
-        kept = keep(run, processes, progress) if run.config.kept_batches else None
+        kept = keep(run, processes, signals, progress) if run.config.kept_batches else None
         run.seconds += time.monotonic() - begun
         with progress_bar(progress and processes.first, end, run.step) as advance:
             last_save = time.monotonic()
