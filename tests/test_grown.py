@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ivicl.learn.network.ends import DOUBTS, Rows, doubts  # noqa: E402
+from ivicl.learn.network.doubts import DOUBTS, doubts  # noqa: E402
+from ivicl.learn.network.ends import Rows  # noqa: E402
 from ivicl.learn.network.grown import GrownTree  # noqa: E402
 from ivicl.learn.network.model import soft_cells  # noqa: E402
 from ivicl.learn.network.regression import mixture  # noqa: E402

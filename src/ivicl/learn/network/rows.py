@@ -12,15 +12,19 @@ from torch import Tensor, nn
 
 from ivicl.learn.network.attention import InducedBlock, log_weights
 from ivicl.learn.network.config import NetworkConfig
-from ivicl.learn.network.ends import DOUBTS, QUANTITIES, Rows, arms_of, doubts, estimate
+from ivicl.learn.network.doubts import DOUBTS, doubts
+from ivicl.learn.network.ends import QUANTITIES, Rows, arms_of, estimate
 from ivicl.learn.network.grids import Grid
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.regression import RegressionLayer
+from ivicl.learn.network.steady import STEADY, STEADY_NEWS, steady
 from ivicl.learn.network.summary import CountEstimates
 from ivicl.methods.pretrained.streaming.constants import CANDIDATES, TRUST
 
-NEWS = 5 * QUANTITIES + 2 * CANDIDATES + DOUBTS
+NEWS = 5 * QUANTITIES + 2 * CANDIDATES + DOUBTS + STEADY_NEWS
 """What the formulas say at the rows' laws, for the pool."""
+STEPS = 2 + STEADY
+"""Ends that the answer may lie at, beside the plug-in end."""
 
 
 class Reading(NamedTuple):
@@ -33,7 +37,7 @@ class Reading(NamedTuple):
     unit: Tensor
     """(B,Q)."""
     steps: Tensor
-    """(B,2,Q) from the plug-in end to the one-step end, and to the network's own plug-in end, in units."""
+    """(B,STEPS,Q) from the plug-in end to the one-step end, the network's own plug-in end and the steady ones, in units."""
 
 
 class RowAnswer(NamedTuple):
@@ -69,7 +73,7 @@ class CovariatePath(nn.Module):
             nn.Linear(2 * width + config.summary_width + NEWS, config.covariate_width), nn.GELU(approximate="tanh"),
             nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
         )  # fmt: skip
-        self.trust = nn.Linear(config.covariate_width, 3 * QUANTITIES)
+        self.trust = nn.Linear(config.covariate_width, (1 + STEPS) * QUANTITIES)
         for linear in (self.law, self.trust):
             nn.init.zeros_(linear.weight)
             nn.init.zeros_(linear.bias)
@@ -97,17 +101,22 @@ class CovariatePath(nn.Module):
         apart = (by_rows.one_step - by_layer.one_step) / unit
         news = [by_layer.plug_in, unit.log() / 9 + 1, *((step / 3).clamp(-3, 3) for step in (*steps, apart))]
         news += [regressed.shares.flatten(1), doubts(wide(first), chance, exact, unit)]
+        firm = steady(wide(first), chance, exact, wide(noise))
+        news.append(firm.news(by_layer.one_step, unit))
         share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
         mean = (share @ tokens).squeeze(1)
         pooled = torch.cat([mean, latents.float().mean(1), *(part.float() for part in news)], 1)
-        return RowAnswer(Reading(pooled, by_layer.plug_in, unit, torch.stack(steps, 1)), first, law, chance)
+        firm_steps = (firm.ends - by_layer.plug_in.unsqueeze(1)) / unit.unsqueeze(1)
+        every = torch.cat([torch.stack(steps, 1), firm_steps], 1)
+        return RowAnswer(Reading(pooled, by_layer.plug_in, unit, every), first, law, chance)
 
     def settle(self, reading: Reading, summary: Tensor) -> tuple[Tensor, Grid]:
         """(B,C) for the heads, and (B,Q) where the ends lie, and the unit of what is not known about that."""
         edge = 2 * self.embed.out_features
         pooled = self.pool(torch.cat([reading.pooled[:, :edge], summary, reading.pooled[:, edge:]], 1))
-        weights = wide(self.trust(pooled.detach())).view(-1, 3, QUANTITIES)
-        mix = torch.stack([weights[:, 0], weights[:, 1] + TRUST, weights[:, 2]], 1).softmax(1)
+        weights = wide(self.trust(pooled.detach())).view(-1, 1 + STEPS, QUANTITIES)
+        ahead = weights.new_tensor([0.0, TRUST] + [0.0] * (STEPS - 1)).view(1, -1, 1)
+        mix = (weights + ahead).softmax(1)
         anchor = reading.plug_in + reading.unit * (mix[:, 1:] * reading.steps).sum(1).clamp(-40, 40)
         # The unit is the formula's. A learnt factor and the shape of the masses can undo each other, and did.
         return pooled, Grid(anchor, reading.unit)

@@ -106,6 +106,8 @@ class PriorConfig:
     """Share of the amounts whose range is the sample's own: labels are of the outcome clipped to it."""
     no_defiers_share: float = 0.3
     """Share of the tables in which nobody moves against one direction, and the network is told so."""
+    unsaid_share: float = 0.25
+    """Share of the others, if they have covariates, in which nobody does either and the network is not told: trials."""
 
     # --- sizes of compressed tables
     population: tuple[float, float] = (20.0, 5e7)
@@ -141,6 +143,7 @@ class PriorConfig:
             perfect_share=0.0,
             amounts_share=0.0,
             no_defiers_share=0.0,
+            unsaid_share=0.0,
         )
 
     @classmethod

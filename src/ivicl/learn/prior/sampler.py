@@ -177,7 +177,7 @@ def settle_strata(
     intercept = torch.where(free[:, None, None], normal((batch, 1, size), g) * ratio * scale, 0.0)
     if config.standardise_logits:
         logits = standardise(logits, weight) * scale * uneven
-    allowed = allowed_strata(g, batch, form)
+    allowed = allowed_strata(g, batch, form, config.unsaid_share if x.shape[-1] else 0.0)
     event = designs.possible(event, allowed, form.groups)
     eps = designs.SLACK * designs.smallest_arm(event, chance)
     concentration = config.concentration(form.groups)
@@ -196,17 +196,18 @@ def settle_strata(
     return Laws(x, count, weight, chance, p, target, ~free, event)
 
 
-def allowed_strata(g: torch.Generator, batch: int, form: Form) -> Tensor | None:
+def allowed_strata(g: torch.Generator, batch: int, form: Form, unsaid: float = 0.0) -> Tensor | None:
     """(B, S) the strata that are left where nobody moves against one direction; which one, a coin says for each table.
 
-    The network is not told which, because it recodes the instrument by the sample's first stage.
+    The network is not told which, because it recodes the instrument by the sample's first stage. A share `unsaid` of
+    the tables whose form does not say so is like that as well.
     """
-    if not form.no_defiers:
+    if not form.no_defiers and not unsaid:
         return None
     takes = strata_of(form.groups).takes.to(g.device)
     against = coin((batch, 1), g, 0.5)
     moved = torch.where(against, takes[:, 0] < takes[:, 1], takes[:, 0] > takes[:, 1])
-    return ~moved
+    return ~moved if form.no_defiers else ~moved | ~coin((batch, 1), g, unsaid)
 
 
 def laws_given_events(

@@ -67,7 +67,9 @@ EFFECT_PARTS = (PLAIN, EFFECT_GRID, END_GRID, END_GRID, 1, CORNERS + 1 + len(PYR
 TAIL = 2.5
 """Before anything is learnt the density is a t distribution's: it falls as u^(-2 TAIL)."""
 TRUST = 2.0
-"""What the one-step end is ahead by, as a logit, before anything is learnt: it is the best of the three ends (plug-in,
-one-step, the network's own plug-in) in nearly all tables of the prior."""
+"""What the one-step end is ahead by, as a logit, before anything is learnt: it is better than the plug-in end and the
+network's own in nearly all tables of the prior."""
+LEADS = (0.05, 0.15)
+"""By how much another term of the formula must be larger at x before it takes the place of the one that leads."""
 BLUR = (0.03, 0.1, 0.3)
 """Errors of the law at a row, from small to large, under which it is asked whether other terms would be active."""
