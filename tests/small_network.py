@@ -9,6 +9,7 @@ import torch
 from ivicl.learn.export import export
 from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.network.model import IVNetwork
+from ivicl.methods.pretrained.streaming.constants import PACE
 
 SMALL = NetworkConfig(
     width=32, heads=2, latents=8, row_hidden=48, max_features=16, regression_features=24, trees=16, tree_depth=3,
@@ -26,7 +27,7 @@ def small_network() -> IVNetwork:
                 # Smooth along the grids, as trained heads are.
                 noise = torch.randn(parameter.shape, generator=generator)
                 smooth = torch.nn.functional.avg_pool1d(noise.flatten()[None, None], 15, 1, 7)
-                parameter.copy_(0.3 * smooth.view_as(noise))
+                parameter.copy_(0.3 * smooth.view_as(noise) / (PACE if part is made.covariates.trust else 1))
     return made
 
 

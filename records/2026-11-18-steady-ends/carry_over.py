@@ -16,6 +16,7 @@ from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.training.config import TrainConfig
 from ivicl.learn.training.run import Run
 from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.streaming.constants import PACE
 from ivicl.methods.pretrained.streaming.weights import PLACES, Weights
 
 path, folder = (Path(argument) for argument in sys.argv[1:])
@@ -23,12 +24,22 @@ record = Model.load(path).metadata
 config = NetworkConfig.from_dict(record["network"])
 held = Weights(path.read_bytes(), record[PLACES])
 weights = {}
+renamed = {"pool.1": "pool.2", "pool.2": "pool.3", "gather": "pool.0"}
 for name, value in IVNetwork(config).state_dict().items():
-    old = torch.from_numpy(held[name]).to(value)
-    if name == "covariates.pool.0.weight":
-        old = torch.cat([old, torch.zeros(len(old), value.shape[1] - old.shape[1])], 1)
-    elif name.startswith("covariates.trust."):
-        old = torch.cat([old, torch.zeros(len(value) - len(old), *old.shape[1:])])
+    _, _, rest = name.partition("covariates.")
+    part, _, kind = rest.rpartition(".")
+    if part in ("heed", *renamed):
+        of, columns = renamed.get(part, "pool.0"), 2 * config.width + config.summary_width
+        old = torch.from_numpy(held[f"covariates.{of}.{kind}"]).to(value)
+        if part == "gather" and kind == "weight":
+            old = old[:, :columns]
+        elif part == "heed":
+            old = old[:, columns:]
+            old = torch.cat([old, torch.zeros(len(old), value.shape[1] - old.shape[1])], 1)
+    else:
+        old = torch.from_numpy(held[name]).to(value)
+        if part == "trust":
+            old = torch.cat([old, torch.zeros(len(value) - len(old), *old.shape[1:])]) / PACE
     weights[name] = old
 training = record["training"]
 place = {name: training.pop(name) for name in ("step", "hours", "tables", "before")}

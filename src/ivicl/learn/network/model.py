@@ -79,9 +79,10 @@ class IVNetwork(nn.Module):
     def teach_pool_alone(self) -> None:
         """What comes before the pool stays as it is: tables may then be read once and kept.
 
-        So do the heads, which are ten times as large and would learn kept tables by heart.
+        So do the heads, which are ten times as large, and what the pool takes from rows and counts: these would learn
+        kept tables by heart. What the formulas say of a table is too little to know it by.
         """
-        taught = (self.covariates.pool, self.covariates.trust)
+        taught = (self.covariates.heed, self.covariates.pool, self.covariates.trust)
         own = {id(parameter) for part in taught for parameter in part.parameters()}
         for parameter in self.parameters():
             parameter.requires_grad_(id(parameter) in own)

@@ -19,7 +19,7 @@ from ivicl.learn.network.precision import wide
 from ivicl.learn.network.regression import RegressionLayer
 from ivicl.learn.network.steady import STEADY, STEADY_NEWS, steady
 from ivicl.learn.network.summary import CountEstimates
-from ivicl.methods.pretrained.streaming.constants import CANDIDATES, TRUST
+from ivicl.methods.pretrained.streaming.constants import CANDIDATES, PACE, TRUST
 
 NEWS = 5 * QUANTITIES + 2 * CANDIDATES + DOUBTS + STEADY_NEWS
 """What the formulas say at the rows' laws, for the pool."""
@@ -37,7 +37,8 @@ class Reading(NamedTuple):
     unit: Tensor
     """(B,Q)."""
     steps: Tensor
-    """(B,STEPS,Q) from the plug-in end to the one-step end, the network's own plug-in end and the steady ones, in units."""
+    """(B,STEPS,Q) in units, from the plug-in end to the one-step end, to the network's own plug-in end, to the steady
+    ones."""
 
 
 class RowAnswer(NamedTuple):
@@ -69,9 +70,11 @@ class CovariatePath(nn.Module):
         self.condition = nn.Linear(config.summary_width, width)
         self.row_norm = nn.LayerNorm(width)
         self.law = nn.Linear(width, 8)
+        self.gather = nn.Linear(2 * width + config.summary_width, config.covariate_width)
+        self.heed = nn.Linear(NEWS, config.covariate_width, bias=False)
         self.pool = nn.Sequential(
-            nn.Linear(2 * width + config.summary_width + NEWS, config.covariate_width), nn.GELU(approximate="tanh"),
-            nn.Linear(config.covariate_width, config.covariate_width), nn.LayerNorm(config.covariate_width),
+            nn.GELU(approximate="tanh"), nn.Linear(config.covariate_width, config.covariate_width),
+            nn.LayerNorm(config.covariate_width),
         )  # fmt: skip
         self.trust = nn.Linear(config.covariate_width, (1 + STEPS) * QUANTITIES)
         for linear in (self.law, self.trust):
@@ -99,7 +102,9 @@ class CovariatePath(nn.Module):
         unit = torch.maximum(by_layer.se, 0.15 * plain.se)
         steps = [(by_layer.one_step - by_layer.plug_in) / unit, (by_rows.plug_in - by_layer.plug_in) / unit]
         apart = (by_rows.one_step - by_layer.one_step) / unit
-        news = [by_layer.plug_in, unit.log() / 9 + 1, *((step / 3).clamp(-3, 3) for step in (*steps, apart))]
+        news = [by_layer.plug_in, unit.log() / 9 + 1, (steps[0] / 3).clamp(-3, 3)]
+        # The network's own law errs by an amount, not by units: at many rows a large number here would tell nothing.
+        news += [(step / 3).clamp(-0.5, 0.5) for step in (steps[1], apart)]
         news += [regressed.shares.flatten(1), doubts(wide(first), chance, exact, unit)]
         firm = steady(wide(first), chance, exact, wide(noise))
         news.append(firm.news(by_layer.one_step, unit))
@@ -113,8 +118,9 @@ class CovariatePath(nn.Module):
     def settle(self, reading: Reading, summary: Tensor) -> tuple[Tensor, Grid]:
         """(B,C) for the heads, and (B,Q) where the ends lie, and the unit of what is not known about that."""
         edge = 2 * self.embed.out_features
-        pooled = self.pool(torch.cat([reading.pooled[:, :edge], summary, reading.pooled[:, edge:]], 1))
-        weights = wide(self.trust(pooled.detach())).view(-1, 1 + STEPS, QUANTITIES)
+        gathered = self.gather(torch.cat([reading.pooled[:, :edge], summary], 1))
+        pooled = self.pool(gathered + self.heed(reading.pooled[:, edge:]))
+        weights = PACE * wide(self.trust(pooled.detach())).view(-1, 1 + STEPS, QUANTITIES)
         ahead = weights.new_tensor([0.0, TRUST] + [0.0] * (STEPS - 1)).view(1, -1, 1)
         mix = (weights + ahead).softmax(1)
         anchor = reading.plug_in + reading.unit * (mix[:, 1:] * reading.steps).sum(1).clamp(-40, 40)

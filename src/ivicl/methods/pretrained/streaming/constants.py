@@ -69,6 +69,9 @@ TAIL = 2.5
 TRUST = 2.0
 """What the one-step end is ahead by, as a logit, before anything is learnt: it is better than the plug-in end and the
 network's own in nearly all tables of the prior."""
+PACE = 10.0
+"""Its logits are this many times what the layer says: steps of Adam are alike for all weights, and these are to learn
+faster."""
 LEADS = (0.05, 0.15)
 """By how much another term of the formula must be larger at x before it takes the place of the one that leads."""
 BLUR = (0.03, 0.1, 0.3)

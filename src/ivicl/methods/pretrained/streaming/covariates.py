@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.constants import TRUST
+from ivicl.methods.pretrained.streaming.constants import PACE, TRUST
 from ivicl.methods.pretrained.streaming.doubts import DoubtSums
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
@@ -14,8 +14,9 @@ from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, ge
 from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
 from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
 from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
+from ivicl.methods.pretrained.streaming.steady import SteadySums
 from ivicl.methods.pretrained.streaming.summary import Summarised
-from ivicl.methods.pretrained.streaming.sums import RowSums
+from ivicl.methods.pretrained.streaming.sums import LawSums
 
 _NAME = "covariates"
 
@@ -38,24 +39,26 @@ def read_rows(
 ) -> Found:
     """temperature: differences of terms that are noise."""
     path = _Path(rows, regression, layers, told.hidden)
-    by_layer, by_rows, doubts = EndSums(temperature), EndSums(temperature), DoubtSums()
+    by_layer, by_rows, doubts, steady = EndSums(temperature), EndSums(temperature), DoubtSums(), SteadySums(temperature)
     for block in range(depth):
         path.read(block)
-    mean, seen = path.finish(by_layer, by_rows, doubts)
-    first, refined = by_layer.estimates(), by_rows.estimates()
+    mean, seen = path.finish((by_layer, doubts, steady), by_rows)
+    first, refined, firm = by_layer.estimates(), by_rows.estimates(), steady.answer()
     # Adjusting for covariates takes away part of the variance, seldom nearly all.
     unit = np.maximum(first.se, 0.15 * told.se)
     steps = [(first.one_step - first.plug_in) / unit, (refined.plug_in - first.plug_in) / unit]
     apart = (refined.one_step - first.one_step) / unit
-    news = [first.plug_in, np.log(unit) / 9 + 1, *((step / 3).clip(-3, 3) for step in (*steps, apart))]
-    news += [regression.shares.reshape(-1), doubts.answer(unit)]
-    pool = f"{_NAME}.pool"
-    hidden = layers.linear(f"{pool}.0", np.concatenate([mean, path.latents.mean(0), told.hidden, *news]))
-    pooled = layers.norm(f"{pool}.3", layers.linear(f"{pool}.2", gelu(hidden)))
-    trust = layers.linear(f"{_NAME}.trust", pooled).reshape(3, -1)
+    news = [first.plug_in, np.log(unit) / 9 + 1, (steps[0] / 3).clip(-3, 3)]
+    news += [(step / 3).clip(-0.5, 0.5) for step in (steps[1], apart)]
+    news += [regression.shares.reshape(-1), doubts.answer(unit), firm.news(first.one_step, unit)]
+    hidden = layers.linear(f"{_NAME}.gather", np.concatenate([mean, path.latents.mean(0), told.hidden]))
+    hidden = hidden + layers.linear(f"{_NAME}.heed", np.concatenate(news), bias=False)
+    pooled = layers.norm(f"{_NAME}.pool.2", layers.linear(f"{_NAME}.pool.1", gelu(hidden)))
+    every = np.concatenate([np.stack(steps), (firm.ends - first.plug_in) / unit])
+    trust = PACE * layers.linear(f"{_NAME}.trust", pooled).reshape(1 + len(every), -1)
     trust[1] += TRUST
     mix = softmax(trust.T).T
-    anchor = first.plug_in + unit * (mix[1] * steps[0] + mix[2] * steps[1]).clip(-40, 40)
+    anchor = first.plug_in + unit * (mix[1:] * every).sum(0).clip(-40, 40)
     return Found(pooled, anchor, unit, seen)
 
 
@@ -92,7 +95,7 @@ class _Path:
         self.latents = self._layers.residual(f"{name}.latent_mlp", latents)
         self._seen.append(self.latents)
 
-    def finish(self, by_layer: EndSums, by_rows: EndSums, doubts: DoubtSums) -> tuple[np.ndarray, SeenRows]:
+    def finish(self, by_layer: tuple[LawSums, ...], by_rows: LawSums) -> tuple[np.ndarray, SeenRows]:
         """The mean of the rows' tokens (E,), and the laws of some of them.
 
         Into the sums goes what the layer's laws say, and what they say as the network corrects them.
@@ -106,18 +109,14 @@ class _Path:
             tokens = self._layers.norm(f"{_NAME}.row_norm", tokens)
             change = self._layers.linear(f"{_NAME}.law", tokens).reshape(-1, 2, 4).astype(np.float64)
             law, log_law, chance = np.exp(known.log_law), known.log_law, known.propensity
-            parts = [
-                by_layer.part(chunk, law, chance),
-                by_rows.part(chunk, softmax(log_law + change), chance),
-                doubts.part(chunk, law, chance),
-            ]
+            parts = [sums.part(chunk, law, chance) for sums in by_layer]
+            parts.append(by_rows.part(chunk, softmax(log_law + change), chance))
             here, places = self._rows.source.shown(chunk.number)
             return chunk.w @ tokens, parts, (places, law[here], chance[here])
 
         for _, (tokens, parts, shown) in self._rows.sweep(work):
             total += tokens
-            every: tuple[RowSums, ...] = (by_layer, by_rows, doubts)
-            for sums, part in zip(every, parts, strict=True):
+            for sums, part in zip((*by_layer, by_rows), parts, strict=True):
                 sums.add(part)
             seen.append(shown)
         return total / self._rows.source.total, SeenRows.of(seen)

@@ -7,10 +7,10 @@ import numpy as np
 from ivicl.identification.mean_terms import mean_terms
 from ivicl.methods.pretrained.streaming.constants import BLUR
 from ivicl.methods.pretrained.streaming.source import Chunk
-from ivicl.methods.pretrained.streaming.sums import RowSums
+from ivicl.methods.pretrained.streaming.sums import LawSums
 
 
-class DoubtSums(RowSums):
+class DoubtSums(LawSums):
     """Sums over the rows seen so far."""
 
     def __init__(self) -> None:

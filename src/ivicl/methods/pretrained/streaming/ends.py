@@ -13,7 +13,7 @@ import numpy as np
 from ivicl.identification.end_scores import Averages, simple_coefficients
 from ivicl.identification.mean_terms import mean_terms
 from ivicl.methods.pretrained.streaming.source import Chunk
-from ivicl.methods.pretrained.streaming.sums import RowSums
+from ivicl.methods.pretrained.streaming.sums import LawSums
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Estimates:
     se: np.ndarray
 
 
-class EndSums(RowSums):
+class EndSums(LawSums):
     """Sums over the rows seen so far."""
 
     def __init__(self, temperature: float) -> None:
