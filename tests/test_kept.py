@@ -62,7 +62,9 @@ def test_only_the_pool_learns(tmp_path: Path):
     before = {name: value.clone() for name, value in run.network.state_dict().items()}
     train(run, progress=False)
     changed = {name for name, value in run.network.state_dict().items() if not torch.equal(value, before[name])}
-    assert changed and all(name.startswith(("covariates.pool.", "covariates.trust.")) for name in changed)
+    taught = ("covariates.heed.", "covariates.pool.", "covariates.trust.")
+    assert all(name.startswith(taught) for name in changed)
+    assert all(any(name.startswith(part) for name in changed) for part in taught)
 
 
 def test_a_killed_stage_reads_no_table_twice_and_comes_to_the_same(tmp_path: Path):

@@ -17,8 +17,8 @@ from ivicl.learn.network.config import NetworkConfig
 
 WRITTEN = re.compile(r"summary\.(embed|norm|blocks\.\d+\.(norm|up|down))\.(weight|bias)")
 """Parameters whose first axis is units of the summary path."""
-READ = re.compile(r"(summary\.blocks\.\d+\.(up|down)|summary_heads\.\w+|covariates\.(condition|pool\.0))\.weight")
-"""Those whose second axis reads such units, all of it or, in the pool, a stretch of it."""
+READ = re.compile(r"(summary\.blocks\.\d+\.(up|down)|summary_heads\.\w+|covariates\.(condition|gather))\.weight")
+"""Those whose second axis reads such units, all of it or, in `gather`, the last stretch of it."""
 
 
 def grown(
@@ -36,11 +36,8 @@ def grown(
     found = {}
     for name, value in weights.items():
         if READ.fullmatch(name):
-            start = 2 * old.width if name == "covariates.pool.0.weight" else 0
-            stop = start + old.summary_width if start else value.shape[1]
-            value = torch.cat(
-                [value[:, :start], *_shared_out(value[:, start:stop], times, generator), value[:, stop:]], 1
-            )
+            start = 2 * old.width if name == "covariates.gather.weight" else 0
+            value = torch.cat([value[:, :start], *_shared_out(value[:, start:], times, generator)], 1)
         found[name] = torch.cat([value] * times) if WRITTEN.fullmatch(name) else value
     return found
 
