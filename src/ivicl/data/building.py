@@ -83,7 +83,7 @@ def build(
     ]
     x = [column.take(keep) for column in x]
     drawn = [None if column is None else column.take(keep) for column in (cluster, strata, sampling)]
-    design = read_design(drawn[0], drawn[1], drawn[2], notes)
+    design = read_design(drawn[0], drawn[1], drawn[2], weights, notes)
     x += _strata_that_matter(design, drawn[1], x, z_coded, weights, notes)
     references: dict[str, str] = {}
     encoded = [pair for column in x for pair in encode_covariate(column, weights, notes, rows, references)]

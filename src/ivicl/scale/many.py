@@ -21,11 +21,11 @@ from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import ManyRoleArguments
 from ivicl.errors import DesignWarning, InputError, IVICLError
-from ivicl.estimator import make_result
 from ivicl.methods.answers import answers_of_many
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.registry import resolve
+from ivicl.results.making import make_result
 from ivicl.results.rows import COLUMNS, blank_row, frame_of
 from ivicl.version import __version__
 
