@@ -77,7 +77,10 @@ main()
         (["nonsense"], "No such command 'nonsense'"),
         (["counts", *"12345678", "--nonsense"], "--nonsense"),
         (["fit", "data.csv", "-y", "y", "-t", "t"], "Missing option '-z' / '--instrument'"),
-        (["counts", *"12345678", "--alpha", "small"], "Invalid value for '--alpha'"),
+        (
+            ["counts", *"12345678", "--alpha", "small"],
+            "--alpha must be a number, but is 'small'; see ivicl counts --help.",
+        ),
     ],
 )
 def test_a_call_that_cannot_be_read_is_one_line_too(run, arguments, sentence):

@@ -9,8 +9,9 @@ import numpy as np
 
 from ivicl.data.cap import capped
 from ivicl.data.checks import checked_weights, rows_to_keep
+from ivicl.data.columns import Column, show_values, tidy_number
 from ivicl.data.design import Design, assignment_differs, checked_sampling, read_design, strata_as_covariate
-from ivicl.data.encoding import Coding, Column, encode_binary, encode_covariate, show_values, tidy_number
+from ivicl.data.encoding import Coding, encode_binary, encode_covariate
 from ivicl.data.ivdata import IVData
 from ivicl.data.lost import count_lost, lost_rows
 from ivicl.data.moments import Within

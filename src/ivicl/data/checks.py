@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.data.encoding import Column, show_values
+from ivicl.data.columns import Column, show_values
 from ivicl.data.rules import note, refusal
 from ivicl.errors import InputError
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ivicl._shared.special import chi_squared_tail
-from ivicl.data.encoding import Column, show_values, tidy_number
+from ivicl.data.columns import Column, show_values, tidy_number
 from ivicl.errors import InputError
 
 ALL_EQUAL = 1e-9

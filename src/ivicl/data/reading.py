@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ivicl.data.binning import binned_columns
+from ivicl.data.columns import Column, column_from_array, show_values
 from ivicl.data.compression import ReadTable, read_compressed
-from ivicl.data.encoding import Column, column_from_array, show_values
 from ivicl.data.moments import holds_numbers
 from ivicl.data.roles import Roles, called
 from ivicl.data.scanning import TextScan

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.quoting import first_sentence
+from ivicl.data.columns import show_values
 from ivicl.data.delimited import UTF16_MARKS, csv_header, csv_options, refuse_duplicates
-from ivicl.data.encoding import show_values
 from ivicl.data.files import CONTROL, GZIP_MAGIC, PARQUET_MAGIC, read_table
 from ivicl.data.formats import reader_of
 from ivicl.errors import InputError

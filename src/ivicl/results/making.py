@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from ivicl.data import IVData
-from ivicl.methods.answers import answers, headlined
+from ivicl.methods.answers import answers
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimand_bounds import EstimandBounds
+from ivicl.methods.headline import headlined
 from ivicl.results.diagnostics import diagnose
 from ivicl.results.ladder import climb
 from ivicl.results.result import BoundsResult

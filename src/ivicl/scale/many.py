@@ -15,8 +15,8 @@ from ivicl._shared.frames import as_kind, kind_of
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
 from ivicl.data.cap import capped
+from ivicl.data.columns import Column, numbers_from_text, show_values, tidy_number
 from ivicl.data.compression import ReadTable
-from ivicl.data.encoding import Column, numbers_from_text, show_values, tidy_number
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import ManyRoleArguments
