@@ -158,8 +158,8 @@ class Plan(Record):
         said = (
             f"{described(design, self.binary)}: the {percent} interval can be expected to be "
             f"{rounded_interval(found.lower, found.upper)}. Of its width {rounded(found.width, found.width)}, "
-            f"{rounded(found.not_identified, found.width)} is not identified, whatever the number of people, and "
-            f"{rounded(found.not_enough_data, found.width)} is not enough data. "
+            f"{rounded(found.not_identified, found.width)} is not identified, however many people take part; "
+            f"{rounded(found.not_enough_data, found.width)} is due to not enough data. "
         )
         if found.set_lower <= 0 <= found.set_upper:
             held = rounded_interval(found.set_lower, found.set_upper)

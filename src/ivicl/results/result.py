@@ -144,16 +144,9 @@ class BoundsResult(Record):
             object.__setattr__(self, "upper", math.inf)
         if self.estimand not in self.estimands:
             point = self.estimates
-            own = EstimandBounds(
-                self.lower,
-                self.upper,
-                point.lower if point else None,
-                point.upper if point else None,
-                self.assumptions,
-                self.interval_kind,
-                self.covers,
-                self.adjusted,
-            )
+            ends = (point.lower, point.upper) if point else (None, None)
+            meant = self.interval_kind, self.covers, self.adjusted
+            own = EstimandBounds(self.lower, self.upper, *ends, self.assumptions, *meant)
             object.__setattr__(self, "estimands", {self.estimand: own, **self.estimands})
 
     @property
