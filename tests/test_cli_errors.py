@@ -144,13 +144,13 @@ def test_a_column_instead_of_its_name_is_one_short_sentence(role):
     import polars as pl
 
     names = {"outcome": "y", "treatment": "t", "instrument": "z"}
-    said = "covariate 1" if role == "covariates" else role
+    said = "covariate 1" if role == "covariates" else f"the {role}"
     for column in (pd.Series(range(1000)), pl.Series(range(1000)), np.arange(1000)):
         given = [column] if role == "covariates" else column
         with pytest.raises(InputError) as refused:
             Roles(**names | {role: given})
         kind = type(column).__name__
-        expected = f"the {said} must be the name of a column of the table, but is a {kind}; arrays go through"
+        expected = f"{said} must be the name of a column of the table, but is a {kind}; arrays go through"
         assert str(refused.value).startswith(expected)
 
 
@@ -161,7 +161,7 @@ def test_covariates_none_one_name_and_a_frame_of_them():
     assert Roles(**names, covariates=None).covariates == ()
     assert Roles(**names, covariates="age").covariates == ("age",)
     assert Roles(**names, covariates=pd.Series(["age", "sex"])).covariates == ("age", "sex")
-    with pytest.raises(InputError, match="the covariate 1 must be the name of a column of the table, but is 3"):
+    with pytest.raises(InputError, match="^covariate 1 must be the name of a column of the table, but is 3"):
         Roles(**names, covariates=3)
 
 

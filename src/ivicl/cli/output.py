@@ -119,6 +119,8 @@ def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyF
     """
     if output is not None and output != STANDARD_OUTPUT and not output.absolute().parent.is_dir():
         raise InputError(f"the folder of --output {output} does not exist; make it first, or name another.")
+    if output is not None and output.is_dir():
+        raise InputError(f"--output {output} is a folder; name a file in it.")
     if asked is not None:
         return asked
     if output is None or output == STANDARD_OUTPUT:

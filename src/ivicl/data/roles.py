@@ -96,8 +96,8 @@ class Roles:
         unknown = [name for name in self.ones or {} if name not in (self.outcome, self.treatment, self.instrument)]
         if unknown:
             raise InputError(
-                f"ones (--one) names '{unknown[0]}', which is not the outcome, the treatment or the instrument; it is "
-                "for these alone, since covariates may have any values."
+                f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument; leave it out, "
+                "since covariates may have any values."
             )
 
     @property
