@@ -161,7 +161,7 @@ def test_covariates_none_one_name_and_a_frame_of_them():
     assert Roles(**names, covariates=None).covariates == ()
     assert Roles(**names, covariates="age").covariates == ("age",)
     assert Roles(**names, covariates=pd.Series(["age", "sex"])).covariates == ("age", "sex")
-    with pytest.raises(InputError, match="^covariate 1 must be the name of a column of the table, but is 3"):
+    with pytest.raises(InputError, match=r"^covariate 1 must be the name of a column of the table, but is 3"):
         Roles(**names, covariates=3)
 
 

@@ -71,7 +71,7 @@ def test_a_format_that_is_named_wins_over_the_ending_and_a_file_is_replaced(run,
         ("bounds", "--output must end in .txt"),
         ("within=covariates", "within=covariates; options of the method are given by --set."),
         ("no/such/folder/bounds.json", "folder/bounds.json does not exist; make it first, or name another."),
-        (".", "--output must end in"),
+        (".", "--output . is a folder; name a file in it"),
     ],
 )
 def test_outputs_that_cannot_be(run, tmp_path, monkeypatch, output, sentence):

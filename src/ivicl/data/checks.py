@@ -106,6 +106,7 @@ def checked_counts(table: Any) -> np.ndarray:
         if counts[arm, :, :2].sum() == 0:
             whose = " and an outcome" if counts.shape[-1] == 3 else ""
             raise InputError(
-                f"the table of counts has nobody with z = {arm}{whose}, so there is nothing to compare; give the people of both arms."
+                f"the table of counts has nobody with z = {arm}{whose}, so there is nothing to compare; give the "
+                "people of both arms."
             )
     return counts if counts.shape[-1] == 3 else np.concatenate([counts, np.zeros((2, 2, 1))], axis=-1)

@@ -144,9 +144,9 @@ class BoundsResult(Record):
             object.__setattr__(self, "upper", math.inf)
         if self.estimand not in self.estimands:
             point = self.estimates
-            ends = (point.lower, point.upper) if point else (None, None)
+            low, high = (point.lower, point.upper) if point else (None, None)
             meant = self.interval_kind, self.covers, self.adjusted
-            own = EstimandBounds(self.lower, self.upper, *ends, self.assumptions, *meant)
+            own = EstimandBounds(self.lower, self.upper, low, high, self.assumptions, *meant)
             object.__setattr__(self, "estimands", {self.estimand: own, **self.estimands})
 
     @property
