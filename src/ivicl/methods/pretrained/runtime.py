@@ -77,7 +77,8 @@ class Model:
         written, computed = file_digest(content, name)
         if written != computed:
             raise ModelFileError(
-                f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}; copy it again."
+                f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}; "
+                "copy it again."
             )
         self.name = name
         self.sha256 = written
