@@ -76,6 +76,18 @@ def test_runs_are_written_once_resumed_and_survive_a_cut_line(tmp_path, monkeypa
     assert frame.schema["valid"] == pl.Boolean and frame.schema["seconds"] == pl.Float64
 
 
+def test_what_another_network_answered_is_run_again(tmp_path) -> None:
+    jobs = plan("links", [SETTING], [0], ["ivicl", "late"])
+    frame = run_jobs(jobs, RunStore(tmp_path), progress=False)
+    (shipped,) = set(frame["network"]) - {""}
+    assert runner.missing(jobs, RunStore(tmp_path)) == []
+    log = tmp_path / "runs.jsonl"
+    log.write_text(log.read_text().replace(shipped, "0" * 64))
+    again = runner.missing(jobs, RunStore(tmp_path))
+    assert again == [job for job in jobs if job.method != "late"]
+    assert run_jobs(jobs, RunStore(tmp_path), progress=False)["network"].to_list() == frame["network"].to_list()
+
+
 def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
     job = Job("links", SETTING, 0, "exact")  # the exact posterior refuses an outcome with many values
     store = RunStore(tmp_path)

@@ -77,7 +77,10 @@ main()
         (["nonsense"], "No such command 'nonsense'"),
         (["counts", *"12345678", "--nonsense"], "--nonsense"),
         (["fit", "data.csv", "-y", "y", "-t", "t"], "Missing option '-z' / '--instrument'"),
-        (["counts", *"12345678", "--alpha", "small"], "Invalid value for '--alpha'"),
+        (
+            ["counts", *"12345678", "--alpha", "small"],
+            "--alpha must be a number, but is 'small'; see ivicl counts --help.",
+        ),
     ],
 )
 def test_a_call_that_cannot_be_read_is_one_line_too(run, arguments, sentence):
@@ -141,13 +144,13 @@ def test_a_column_instead_of_its_name_is_one_short_sentence(role):
     import polars as pl
 
     names = {"outcome": "y", "treatment": "t", "instrument": "z"}
-    said = "covariate 1" if role == "covariates" else role
+    said = "covariate 1" if role == "covariates" else f"the {role}"
     for column in (pd.Series(range(1000)), pl.Series(range(1000)), np.arange(1000)):
         given = [column] if role == "covariates" else column
         with pytest.raises(InputError) as refused:
             Roles(**names | {role: given})
         kind = type(column).__name__
-        expected = f"the {said} must be the name of a column of the table, but is a {kind}; arrays go through"
+        expected = f"{said} must be the name of a column of the table, but is a {kind}; arrays go through"
         assert str(refused.value).startswith(expected)
 
 
@@ -158,7 +161,7 @@ def test_covariates_none_one_name_and_a_frame_of_them():
     assert Roles(**names, covariates=None).covariates == ()
     assert Roles(**names, covariates="age").covariates == ("age",)
     assert Roles(**names, covariates=pd.Series(["age", "sex"])).covariates == ("age", "sex")
-    with pytest.raises(InputError, match="the covariate 1 must be the name of a column of the table, but is 3"):
+    with pytest.raises(InputError, match=r"^covariate 1 must be the name of a column of the table, but is 3"):
         Roles(**names, covariates=3)
 
 

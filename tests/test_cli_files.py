@@ -114,7 +114,7 @@ def test_the_content_is_in_memory_once_at_most(tmp_path, monkeypatch):
 
 
 def test_a_long_second_line_is_not_read_for_the_header(tmp_path, monkeypatch):
-    import ivicl.data.files as files
+    from ivicl.data.delimited import csv_header
 
     taken: list[int] = []
 
@@ -134,5 +134,5 @@ def test_a_long_second_line_is_not_read_for_the_header(tmp_path, monkeypatch):
             return found
 
     stream = Counted(b"z,t,y\n0,0," + 5_000_000 * b"1")
-    assert files.csv_header(stream, "it") == (",", ["z", "t", "y"])
+    assert csv_header(stream, "it") == (",", ["z", "t", "y"])
     assert 0 < sum(taken) < 100_000

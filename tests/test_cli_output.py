@@ -71,7 +71,7 @@ def test_a_format_that_is_named_wins_over_the_ending_and_a_file_is_replaced(run,
         ("bounds", "--output must end in .txt"),
         ("within=covariates", "within=covariates; options of the method are given by --set."),
         ("no/such/folder/bounds.json", "folder/bounds.json does not exist; make it first, or name another."),
-        (".", "--output must end in"),
+        (".", "--output . is a folder; name a file in it"),
     ],
 )
 def test_outputs_that_cannot_be(run, tmp_path, monkeypatch, output, sentence):
@@ -86,7 +86,7 @@ def test_outputs_that_cannot_be(run, tmp_path, monkeypatch, output, sentence):
 def test_an_output_that_cannot_be_written_and_one_that_check_has_not(run, csv, tmp_path):
     (tmp_path / "folder.json").mkdir()
     code, _, err = run(*COUNTS, "-o", str(tmp_path / "folder.json"))
-    assert code == 2 and err.endswith("folder.json cannot be written: Is a directory.\n")
+    assert code == 2 and err.endswith("folder.json is a folder; name a file in it.\n") and err.count("\n") == 1
     code, _, err = run("check", csv, *ROLES, "-o", str(tmp_path / "design.csv"))
     assert code == 2 and "--output must end in .txt, .json, or --format be given" in err
 

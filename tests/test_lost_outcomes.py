@@ -279,3 +279,10 @@ def test_lost_outcomes_and_a_design_go_together(method: str, design: dict[str, s
     table = small_table() | {"c": np.arange(240) // 4, "s": 1.0 + np.arange(240) % 3}
     whole = IVBounds(method=method).fit(table, **ROLES, **design)
     assert free.lower < whole.lower and whole.upper < free.upper
+
+
+def test_an_estimate_on_the_ladder_is_not_printed_as_an_interval_of_the_level() -> None:
+    """Where lost outcomes are free, the classical rungs are estimates: their line says so, and has one interval."""
+    summary = IVBounds("balke-pearl").fit_counts(TWELVE, missing_outcome="bounds").summary()
+    line = next(line for line in summary.splitlines() if line.startswith("  Manski with the instrument"))
+    assert line.endswith("estimated, no covariates") and line.count("[") == 1

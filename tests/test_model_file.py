@@ -91,7 +91,7 @@ def test_same_input_same_answer() -> None:
 
 
 def test_digest_is_of_the_whole_file() -> None:
-    written, computed = file_digest(Model.shipped()._content)
+    written, computed = file_digest(Model.shipped()._content, "ivicl.onnx")
     assert written == computed
 
 

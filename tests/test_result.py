@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from ivicl import BoundsResult, InputError, IVBounds, IVData
-from ivicl.estimator import make_result
 from ivicl.methods.base import Method, MethodBounds, ModelInfo, Request
 from ivicl.methods.registry import resolve
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
+from ivicl.results.making import make_result
 
 DATA = IVData.from_counts([158, 14, 0, 0, 52, 12, 23, 78])
 
@@ -72,7 +72,7 @@ def test_save_and_load(tmp_path):
     [
         ("not json", "it is not JSON"),
         ("[1, 2]", "not a saved result"),
-        ('{"kind": "ivicl-bounds", "schema": 99}', "has schema 99, but this version reads 1"),
+        ('{"kind": "ivicl-bounds", "schema": 99}', "has schema 99, but this version of ivicl reads 1 and 2; update"),
         ('{"kind": "ivicl-bounds", "schema": 1, "lower": 0}', "is damaged"),
     ],
 )
@@ -157,7 +157,7 @@ def test_an_estimand_that_nobody_knows_here_is_not_cut_to_the_range_of_effects()
     ("options", "message"),
     [
         ({"alpha": 0}, "alpha must lie between 0 and 1"),
-        ({"alpha": "x"}, "alpha must lie between 0 and 1"),
+        ({"alpha": "x"}, "alpha must be a number between 0 and 1"),
         ({"combine": "sum"}, "combine must be one of means, comonotone, independent, randomised"),
         ({"n_thresholds": 0}, "n_thresholds must be a whole number of at least 1"),
         ({"random_state": 1.5}, "random_state must be a whole number"),

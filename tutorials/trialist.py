@@ -1,9 +1,8 @@
 # %% [markdown]
 # # For a trialist
 #
-# You ran a trial. Some who were offered the treatment did not take it, people of one school sit in one
-# classroom, and some outcomes never came back. This page goes through the three in that order, on two published
-# trials. It needs `pip install 'ivicl[data]'`.
+# You ran a trial. Some of those who were offered the treatment did not take it, pupils of one school are alike, and
+# some outcomes never came back. This page takes the three in that order, on two published trials. It needs `pip install 'ivicl[data]'`.
 #
 # ## A one-sided trial
 #

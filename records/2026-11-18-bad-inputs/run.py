@@ -1,10 +1,12 @@
-"""Twenty-five bad inputs and what is answered: python records/2026-11-18-bad-inputs/run.py > table.md
+"""Bad inputs and what is answered: python records/2026-11-18-bad-inputs/run.py [first | second | odd] > table.md
 
-Each command must end with exit code 2 and one line on standard error; each call in Python with one sentence.
+Each command must end with exit code 2 and one line on standard error; each call in Python with one sentence. Odd but
+ordinary files must just be read.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import shlex
@@ -93,19 +95,141 @@ def calls() -> dict[str, object]:
     }
 
 
-def told(line: str) -> str:
-    """What the command says; it must be one line and exit code 2."""
+def second_files() -> None:
+    """Files of the second round, beside those of the first."""
+    text = Path("good.csv").read_text()
+    rows = text.splitlines()
+    frame = pl.read_csv("good.csv")
+    n = len(frame)
+    block = [f"b{i % 4}" for i in range(n)]
+
+    def outcome(*values: object) -> str:
+        lines = zip(frame["z"], frame["t"], range(n), strict=True)
+        return "z,t,y\n" + "".join(f"{z},{t},{values[i % len(values)]}\n" for z, t, i in lines)
+
+    texts = {
+        "twice.csv": text.replace("age", "y", 1),
+        "no-names.csv": text.split("\n", 1)[1],
+        "title.csv": "Trial of 2024,,,\n" + text,
+        "spaces-between.csv": text.replace(",", " "),
+        "ragged.csv": text + "1,0,1,33,44\n",
+        "quote.csv": text.replace(rows[1], '"' + rows[1], 1),
+        "infinite.csv": outcome("inf", 1, 2),
+        "dates.csv": outcome("2024-01-11", "2024-02-11", "2024-03-11"),
+        "mixed.csv": outcome(1, 2, 3, "high"),
+        "capitals.csv": outcome("Yes", "no", "yes", "No"),
+        "money.csv": outcome('"$1,200"', '"$900"', '"$1,500"'),
+        "one-row.csv": "z,t,y\n1,1,1\n",
+        "other-columns.csv": text.replace("age", "years"),
+        "broken.jsonl": '{"z": 1, "t": 1, "y": 0}\n{"z": 0, "t":\n',
+        "no-model.onnx": "not a model",
+        "future.json": '{"kind": "ivicl-bounds", "schema": 9}',
+    }
+    for name, content in texts.items():
+        Path(name).write_text(content)
+    Path("cut.csv.gz").write_bytes(gzip.compress(text.encode())[:60])
+    frame.with_columns(w=pl.lit(1e300)).write_csv("huge-weights.csv")
+    frame.with_columns(w=pl.lit(0.0)).write_csv("zero-weights.csv")
+    frame.with_columns(w=pl.lit("many")).write_csv("text-weights.csv")
+    frame.with_columns(person=pl.int_range(n), school=pl.int_range(n) % 6, block=pl.Series(block)).write_csv(
+        "blocks.csv"
+    )
+    frame.with_columns(y=pl.col("age") - 40).write_csv("negative-amounts.csv")
+    frame.with_columns(gone=pl.lit(None, dtype=pl.Float64)).write_csv("gone.csv")
+    frame.with_columns(y=pl.col("age")).write_csv("amounts.csv")
+
+
+def second_commands() -> list[str]:
+    files = "twice no-names title spaces-between ragged quote infinite dates mixed capitals money one-row".split()
+    return [
+        *(f"fit {name}.csv {FLAGS}" for name in files),
+        f"fit broken.jsonl {FLAGS}",
+        f"fit cut.csv.gz {FLAGS}",
+        f"fit good.csv other-columns.csv {FLAGS}",
+        f"fit 'none-*.csv' {FLAGS}",
+        f"fit https://example.org/trial.csv {FLAGS}",
+        f"fit good.csv - {FLAGS}",
+        f"fit huge-weights.csv {FLAGS} -w w",
+        f"fit zero-weights.csv {FLAGS} --sampling-weights w",
+        f"fit text-weights.csv {FLAGS} --sampling-weights w",
+        f"fit blocks.csv {FLAGS} --strata person",
+        f"fit blocks.csv {FLAGS} --cluster school --strata block",
+        f"fit gone.csv {FLAGS} -x gone",
+        f"fit negative-amounts.csv {FLAGS} -m balke-pearl --estimand RR",
+        f"fit amounts.csv {FLAGS} --range 30,40",
+        f"fit good.csv {FLAGS} -m late --estimand ATT",
+        f"fit good.csv {FLAGS} --model no-model.onnx",
+        f"fit good.csv {FLAGS} --alpha five",
+        f"fit good.csv {FLAGS} --format xml",
+        f"fit good.csv {FLAGS} --one age=30",
+        f"fit good.csv {FLAGS} -m balke-pearl -o nowhere/bounds.json",
+        f"fit good.csv {FLAGS} -m balke-pearl -f json -o folder",
+        f"fit good.csv {FLAGS} -m balke-pearl --report page.html --also by=sex",
+        f"batch good.csv --by site {FLAGS} -o bounds.csv",
+        "counts 1 2 3 4 5 6 7 -8",
+        "counts 1 2 3 4 0 0 0 0",
+        "fitt good.csv",
+    ]
+
+
+def second_calls() -> dict[str, object]:
+    frame = datasets.load("cholestyramine")
+    result = IVBounds("balke-pearl").fit_counts([158, 14, 0, 0, 52, 12, 23, 78])
+    return {
+        'IVBounds(alpha="0.05").fit(df, ...)': lambda: IVBounds(alpha="0.05").fit(frame, **ROLES),
+        "IVBounds(assume=3).fit(df, ...)": lambda: IVBounds(assume=3).fit(frame, **ROLES),
+        'IVBounds().fit(df, ..., ones="drug")': lambda: IVBounds().fit(frame, **ROLES, ones="drug"),
+        "IVBounds().fit(array, ...)": lambda: IVBounds().fit(np.zeros((8, 3)), **ROLES),
+        "IVBounds().fit(list of dictionaries, ...)": lambda: IVBounds().fit(frame.to_dicts(), **ROLES),
+        "IVBounds().fit({}, ...)": lambda: IVBounds().fit({}, **ROLES),
+        "IVBounds().fit_data(df)": lambda: IVBounds().fit_data(frame),
+        'res.save("nowhere/bounds.json")': lambda: result.save("nowhere/bounds.json"),
+        "res.interval(0.1), of balke-pearl": lambda: result.interval(0.1),
+        'BoundsResult.load("future.json")': lambda: BoundsResult.load("future.json"),
+    }
+
+
+def odd_files() -> dict[str, bytes]:
+    """Ordinary, but not what every reader takes: all the same table."""
+    text = Path("good.csv").read_text()
+    return {
+        "a mark of UTF-8 at the start": b"\xef\xbb\xbf" + text.encode(),
+        "UTF-16": text.encode("utf-16"),
+        "line ends of Windows": text.replace("\n", "\r\n").encode(),
+        "line ends of old Macs": text.replace("\n", "\r").encode(),
+        "semicolons": text.replace(",", ";").encode(),
+        "tabs": text.replace(",", "\t").encode(),
+        "vertical bars": text.replace(",", "|").encode(),
+        "a blank line after every row": text.replace("\n", "\n\n").encode(),
+        "columns without a name at the end": text.replace("\n", ",,\n").encode(),
+        "gzip": gzip.compress(text.encode()),
+    }
+
+
+def read_as(content: bytes) -> str:
+    """Nothing, if the file means what good.csv means."""
+    Path("odd.csv").write_bytes(content)
+    answers = {
+        name: told(f"fit {name} {FLAGS} -x age -m balke-pearl -f csv", code=0) for name in ("good.csv", "odd.csv")
+    }
+    return "read as the plain file" if answers["good.csv"] == answers["odd.csv"] else answers["odd.csv"]
+
+
+def told(line: str, code: int = 2) -> str:
+    """What the command says: one line, and exit code 2; or with exit code 0 what it prints."""
     said, out = io.StringIO(), io.StringIO()
-    code: object = 0
+    ended: object = 0
     with mock.patch.object(sys, "argv", ["ivicl", *shlex.split(line)]), redirect_stderr(said), redirect_stdout(out):
         try:
             main()
         except SystemExit as stopped:
-            code = stopped.code
+            ended = stopped.code
+    if code == ended == 0:
+        return out.getvalue()
     text = said.getvalue().strip()
-    return (
-        text if code == 2 and "\n" not in text else f"NOT ONE SENTENCE, exit code {code}: {text or out.getvalue()[:80]}"
-    )
+    if ended == code and "\n" not in text:
+        return text
+    return f"NOT ONE SENTENCE, exit code {ended}: {text or out.getvalue()[:80]}"
 
 
 def answered(call: object) -> str:
@@ -122,9 +246,17 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
         files()
-        rows = [(f"`ivicl {line}`", told(line)) for line in commands()]
-        rows += [(f"`{call}`", answered(run)) for call, run in calls().items()]
+        second_files()
+        rounds = {"first": (commands, calls), "second": (second_commands, second_calls)}
+        rows = []
+        for name in sys.argv[1:] or [*rounds, "odd"]:
+            if name == "odd":
+                rows += [(f"a CSV file with {what}", read_as(content)) for what, content in odd_files().items()]
+                continue
+            lines, asked = rounds[name]
+            rows += [(f"`ivicl {line}`", told(line)) for line in lines()]
+            rows += [(f"`{call}`", answered(run)) for call, run in asked().items()]
         os.chdir("/")
     print("| input | answer |\n|---|---|")
-    for asked, answer in rows:
-        print(f"| {asked} | {answer.replace('|', chr(92) + '|').replace(scratch, '.')} |")
+    for what, answer in rows:
+        print(f"| {what} | {answer.replace('|', chr(92) + '|').replace(scratch, '.')} |")

@@ -5,22 +5,17 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, Unpack
 
 from ivicl.data import IVData
 from ivicl.data.roles import ManyRoleArguments, Roles
 from ivicl.errors import DesignWarning, InputError
-from ivicl.methods.answers import answers, headlined
-from ivicl.methods.base import COVERS, Covers, Method, MethodBounds, Request
-from ivicl.methods.estimand_bounds import EstimandBounds
-from ivicl.methods.outcomes import COMBINATIONS
-from ivicl.methods.registry import resolve, shipped
-from ivicl.results.diagnostics import diagnose
-from ivicl.results.ladder import climb
+from ivicl.methods.base import Covers, Method, Request
+from ivicl.methods.registry import resolve
+from ivicl.methods.requests import checked_request
+from ivicl.results.making import make_result
 from ivicl.results.result import BoundsResult
-from ivicl.results.source import Source
 
 
 class IVBounds:
@@ -184,6 +179,8 @@ class IVBounds:
 
     def fit_data(self, data: IVData) -> BoundsResult:
         """Bounds from an `IVData`."""
+        if not isinstance(data, IVData):
+            raise InputError(f"fit_data takes an IVData, but was given a {type(data).__name__}; a table goes to fit.")
         return self._run(data, self.request())
 
     def fit_many(self, df: Any, *, by: str | Sequence[str], **roles: Unpack[ManyRoleArguments]) -> Any:
@@ -202,36 +199,7 @@ class IVBounds:
 
     def request(self) -> Request:
         """The parameters as the methods take them; an InputError for what cannot be."""
-        assume = (self.assume,) if isinstance(self.assume, str) else tuple(self.assume)
-        method = resolve(self.method).granted(assume)
-        if not isinstance(self.alpha, (int, float)) or not 0 < self.alpha < 1:
-            raise InputError(f"alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is {self.alpha!r}.")
-        if self.combine not in COMBINATIONS:
-            raise InputError(f"combine must be one of {', '.join(COMBINATIONS)}, but is {self.combine!r}.")
-        if self.covers is not None and self.covers not in COVERS:
-            raise InputError(f"covers must be 'set' or 'effect', but is {self.covers!r}.")
-        for asked, known, what in (
-            (self.covers, method.covers, "an interval that covers the"),
-            (self.estimand, method.estimands, "bounds on the"),
-        ):
-            if asked is not None and asked not in known:
-                remedy = _who_else(asked, method.name)
-                raise InputError(f"method '{method.name}' has no {what} {asked}; it has: {', '.join(known)}.{remedy}")
-        for name, least in (("n_thresholds", 1), ("random_state", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-                raise InputError(f"{name} must be a whole number of at least {least}, but is {value!r}.")
-        return Request(
-            alpha=float(self.alpha),
-            estimand=self.estimand,
-            assume=assume,
-            combine=self.combine,
-            covers=self.covers,
-            n_thresholds=int(self.n_thresholds),
-            random_state=int(self.random_state),
-            progress=self.progress,
-            own=method.own_options(self.options),
-        )
+        return checked_request(self.method, self.get_params(), self.options)
 
     def _run(self, data: IVData, request: Request) -> BoundsResult:
         method = resolve(self.method).granted(request.assume)
@@ -249,72 +217,3 @@ def _named_parameters() -> dict[str, Any]:
     signature = inspect.signature(IVBounds.__init__)
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {name: p.default for name, p in signature.parameters.items() if p.kind in kinds and name != "self"}
-
-
-def _who_else(asked: str, name: str) -> str:
-    """The shipped methods that have the estimand, as a remedy; empty where none has it."""
-    others = [m.name for m in shipped().values() if asked in m.estimands and m.name != name]
-    return f" Methods that have it: {', '.join(others)}." if others else ""
-
-
-def make_result(
-    method: Method,
-    found: MethodBounds,
-    data: IVData,
-    request: Request,
-    ladder: bool = True,
-    estimands: dict[str, EstimandBounds] | None = None,
-) -> BoundsResult:
-    """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it.
-
-    `estimands` are those of `answers`, where many studies were computed together.
-    """
-    everybody = data.filled()
-    dropped_lost = data.lost is None and sum(map(sum, data.report.lost)) > 0
-    estimands = answers(method, found, data, request) if estimands is None else estimands
-    rungs = climb(data, method, found, request, estimands) if ladder else None
-    asked_of, laws = method, found.row_laws
-    method, found = headlined(method, found, estimands, data, request.estimand)
-    return BoundsResult(
-        lower=found.lower,
-        upper=found.upper,
-        alpha=request.alpha,
-        method=method.name,
-        label=method.label,
-        procedure=method.procedure,
-        interval_kind=method.interval,
-        assumptions=(*method.assumptions, *(("lost-at-random",) if dropped_lost else ())),
-        n=everybody.n,
-        n_rows=data.report.n_rows,
-        n_dropped=data.report.n_dropped,
-        covariates=data.covariates,
-        adjusted=method.adjusted(found, data),
-        estimand=found.estimand,
-        outcome_range=data.outcome_range,
-        cap=data.report.cap,
-        binary=data.binary,
-        diagnostics=diagnose(data, laws),
-        posterior=found.posterior,
-        identified_set=found.identified_set,
-        covers=found.covers,
-        estimates=found.estimates,
-        thresholds=found.thresholds,
-        estimands=estimands,
-        ladder=rungs,
-        warnings=found.warnings,
-        notes=tuple(data.report.notes),
-        variables=data.report.variables,
-        codings=dict(data.report.codings),
-        model=found.model,
-        details=found.details,
-        # Where lost outcomes may have been anything, the rows seen were fills of them.
-        source=Source(
-            data, partial(_fit_again, asked_of, request), request.random_state, None if data.lost is not None else laws
-        ),
-    )
-
-
-def _fit_again(method: Method, request: Request, data: IVData, alpha: float | None = None) -> BoundsResult:
-    """The fit of other people, as a part of an answer: no ladder, and no warning of its own."""
-    request = request if alpha is None else replace(request, alpha=alpha)
-    return make_result(method, method.bounds(data, request), data, request, ladder=False)

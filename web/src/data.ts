@@ -58,7 +58,7 @@ export function fromCounts(counts: number[]): Data {
   if (bad !== undefined) throw new InputError(`counts must be whole numbers of at least 0, but one is ${g(bad)}.`);
   for (const arm of [0, 1]) {
     if (!counts.slice(4 * arm, 4 * arm + 4).some((c) => c > 0)) {
-      throw new InputError(`the table of counts has nobody with z = ${arm}, so there is nothing to compare.`);
+      throw new InputError(`the table of counts has nobody with z = ${arm}, so there is nothing to compare; give the people of both arms.`);
     }
   }
   const cells = [...counts.keys()].filter((cell) => counts[cell]! > 0);

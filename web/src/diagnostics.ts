@@ -9,6 +9,8 @@ import { arms, checkCounts, countCells, type Inequality } from "./theory";
 
 export type Grade = "ok" | "look" | "stop";
 const GRADES: Grade[] = ["ok", "look", "stop"];
+/** Standard deviations that stand for infinitely many: the covariate has one value in each arm. */
+const SEPARATED = 99;
 
 export interface Finding {
   name: string;
@@ -270,8 +272,8 @@ function balanceOf({ names, x, z, w }: Standardised): Diagnostics["balance"] {
     column.forEach((value, i) => (variance[z[i]!]! += (w[i]! / size[z[i]!]!) * (value - mean[z[i]!]!) ** 2));
     const difference = mean[1]! - mean[0]!;
     const pooled = Math.sqrt((variance[0]! + variance[1]!) / 2);
-    const found = pooled > 1e-9 ? difference / pooled : Math.sign(difference) * 99;
-    return Math.min(Math.max(found, -99), 99);
+    const found = pooled > 1e-9 ? difference / pooled : Math.sign(difference) * SEPARATED;
+    return Math.min(Math.max(found, -SEPARATED), SEPARATED);
   });
   const largest = differences.reduce((best, value, j) => (Math.abs(value) > Math.abs(differences[best]!) ? j : best), 0);
   return {
@@ -380,6 +382,10 @@ function positivityFinding(found: Diagnostics["positivity"]): Finding[] {
 
 function balanceFinding(found: Diagnostics["balance"]): Finding[] {
   if (!found) return [];
+  if (found.largest >= SEPARATED) {
+    const sentence = `The data cannot answer given the covariates: '${found.largest_column}' has one value in each arm, so nobody in one arm has a counterpart in the other.`;
+    return [finding("balance", "stop", sentence, "Leave it out: it is the instrument once more, or was made from it.")];
+  }
   const what = `the largest difference between the arms is ${found.largest.toFixed(2)} standard deviations, in '${found.largest_column}'`;
   if (found.largest > 0.25 || (found.largest > 0.1 && found.p_value < 0.001)) {
     const remedy = "If assignment was meant to be random, find out why; if not, the bounds rely on the covariates to explain it.";

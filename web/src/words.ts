@@ -81,7 +81,7 @@ export function widthSentence(result: Result): string {
   const share = Math.round(100 * (width > 0 ? notIdentified / width : 1));
   return (
     `Of the width ${rounded(width, width)} of the interval that covers the identified set, ${rounded(notIdentified, width)} (${share} %) ` +
-    `is not identified, whatever the number of people, and ${rounded(notEnoughData, width)} (${100 - share} %) is not enough data.`
+    `is not identified, however many people take part; ${rounded(notEnoughData, width)} (${100 - share} %) is due to not enough data.`
   );
 }
 

@@ -8,7 +8,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from ivicl.data.encoding import column_from_array, encode_covariate
+from ivicl.data.columns import column_from_array
+from ivicl.data.encoding import encode_covariate
 from ivicl.errors import InputError
 
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ivicl.data import IVData
-from ivicl.estimator import make_result
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.losses import LOST, free_ends
 from ivicl.identification.strata import N_STRATA, TREATMENT, law_of
 from ivicl.methods.base import MethodBounds, Request
 from ivicl.methods.registry import resolve
+from ivicl.results.making import make_result
 
 ALPHA = 0.05
 

@@ -26,7 +26,7 @@ from ivicl.benchmarks.compare import ComparedTable, compare_all, write_tables
 from ivicl.benchmarks.method_spec import MethodSpec
 from ivicl.benchmarks.plan import Job, only
 from ivicl.benchmarks.report import Report
-from ivicl.benchmarks.runner import run_jobs
+from ivicl.benchmarks.runner import missing, run_jobs
 from ivicl.benchmarks.sets.synthetic import generate
 from ivicl.benchmarks.store import RunKey, RunStore
 from ivicl.errors import design_warnings_off
@@ -98,9 +98,8 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
     a kind on the same data sets.
     """
     kinds: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        if not store.done(job.key):
-            kinds.setdefault((job.method, job.benchmark), []).append(job)
+    for job in missing(jobs, store):
+        kinds.setdefault((job.method, job.benchmark), []).append(job)
     known = _seconds(store.frame())
     probes = [group[0] for kind, group in kinds.items() if kind not in known]
     to_do = sum(map(len, kinds.values()))

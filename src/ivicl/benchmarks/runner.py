@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,8 @@ from ivicl.benchmarks.plan import Job
 from ivicl.benchmarks.store import KEY, Run, RunStore
 from ivicl.benchmarks.workers import in_processes
 from ivicl.data import IVData
-from ivicl.errors import design_warnings_off
+from ivicl.errors import ModelFileError, design_warnings_off
+from ivicl.methods.pretrained.runtime import Model
 from ivicl.results.result import BoundsResult
 from ivicl.version import __version__
 
@@ -31,7 +34,7 @@ WARM_UP_ROWS = 256
 
 def run_jobs(jobs: Sequence[Job], store: RunStore, *, workers: int = 1, progress: bool = True) -> pl.DataFrame:
     """Do what is not done yet, write each run as it ends, and return all runs of the store."""
-    wanted = [job for job in jobs if not store.done(job.key)]
+    wanted = missing(jobs, store)
     bar = _Bar(len(wanted), progress)
     with bar:
         if workers > 1 and len(wanted) > 1:
@@ -48,6 +51,16 @@ def run_jobs(jobs: Sequence[Job], store: RunStore, *, workers: int = 1, progress
                 bar.step()
     store.consolidate()
     return store.frame()
+
+
+def missing(jobs: Sequence[Job], store: RunStore) -> list[Job]:
+    """Those not done yet. What another network answered, one that shipped before or was in the same file, is not."""
+    networks = {job.model: "" for job in jobs if MethodSpec.parse(job.method).takes_model}
+    for path in networks:
+        # A file that cannot be read fails in its run, as a row.
+        with suppress(ModelFileError, OSError):
+            networks[path] = (Model.load(Path(path)) if path else Model.shipped()).sha256
+    return [job for job in jobs if not store.done(job.key, networks.get(job.model, ""))]
 
 
 def execute_beside(job: Job) -> Run:

@@ -81,9 +81,10 @@ class RunStore:
                 if run is not None:
                     self._runs[run.key] = run
 
-    def done(self, key: RunKey) -> bool:
-        """Whether this run has succeeded before; failed ones are tried again."""
-        return key in self._runs and self._runs[key].status == "ok"
+    def done(self, key: RunKey, network: str = "") -> bool:
+        """Whether this run has succeeded before, with this network if it needs one; failed ones are tried again."""
+        run = self._runs.get(key)
+        return run is not None and run.status == "ok" and run.network in ("", network)
 
     def append(self, run: Run) -> None:
         self._runs[run.key] = run

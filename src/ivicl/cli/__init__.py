@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 import typer
@@ -119,7 +121,22 @@ def _sentence(error: Any) -> str:
     if not text:
         return ""
     command = error.ctx.command_path if error.ctx else "ivicl"
-    return f"{text.rstrip('.')}; see {command} --help."
+    text = _not_a_number(error, text) or text
+    return f"{text} See {command} --help." if text.endswith("?") else f"{text.rstrip('.')}; see {command} --help."
+
+
+def _not_a_number(error: Any, text: str) -> str:
+    """Where a number was expected: the flag and what was given, which the parser of flags leaves out."""
+    below_zero = re.search(r"No such option: (-\d\S*)", text)
+    if below_zero:
+        return f"{below_zero[1]} is taken for a flag; counts of people are whole numbers of at least 0"
+    expected = re.search(r"should be a valid (number|integer)", text)
+    flags = [*getattr(getattr(error, "param", None), "opts", [])]
+    if not expected or not flags:
+        return ""
+    given = next((value for flag, value in pairwise(sys.argv) if flag in flags), None)
+    kind = "a number" if expected[1] == "number" else "a whole number"
+    return f"{flags[-1]} must be {kind}" + ("" if given is None else f", but is {given!r}")
 
 
 def _reader_left() -> NoReturn:

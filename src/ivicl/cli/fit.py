@@ -218,7 +218,7 @@ def _get_ready_beside(estimator: IVBounds) -> None:
     Thread(target=load).start()
 
 
-def _read(source: str, roles: Roles) -> IVData:
+def _read(source: list[str], roles: Roles) -> IVData:
     from ivicl.data import IVData
     from ivicl.data.scanning import open_table
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
 
 Source = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        help="CSV, TSV (gzipped or not), Parquet, JSON lines, Feather, Excel or Stata; a pattern in quotes such as "
-        "'data/*.parquet'; - for standard input.",
+        metavar="FILES",
+        help="CSV, TSV (gzipped or not), Parquet, JSON lines, Feather, Excel or Stata; several files of one table, or "
+        "a pattern such as 'data/*.parquet'; - for standard input.",
         show_default=False,
     ),
 ]

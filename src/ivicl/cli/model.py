@@ -40,8 +40,9 @@ def evaluate(
     """Judge a model, some minutes on two cores: exact posterior, calibration, the synthetic benchmark, amounts and
     tables without defiers ("levels"), one-sided trials, millions of people ("huge"), every head, its alarm.
 
-    Parts that run only if they are named: "widths", on the paper's trials, needs the extra `data`; "efficiency" takes ten
-    minutes; "efficiency_quick" tries it on fewer, other data sets, and "efficiency_levis" judges Levis et al. on those.
+    Parts that run only if they are named: "widths", on the paper's trials, needs the extra `data`; "efficiency" takes
+    ten minutes; "efficiency_quick" tries it on fewer, other data sets, and "efficiency_levis" judges Levis et al. on
+    those.
     """
     need_torch()
     from ivicl.benchmarks.model_card.card import CARD, LONG_PARTS, PARTS, as_text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
+from ivicl._shared.writing import cannot_be_written
 from ivicl.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,6 +119,8 @@ def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyF
     """
     if output is not None and output != STANDARD_OUTPUT and not output.absolute().parent.is_dir():
         raise InputError(f"the folder of --output {output} does not exist; make it first, or name another.")
+    if output is not None and output.is_dir():
+        raise InputError(f"--output {output} is a folder; name a file in it.")
     if asked is not None:
         return asked
     if output is None or output == STANDARD_OUTPUT:
@@ -186,10 +191,21 @@ def text_of(found: Shown, chosen: Format) -> str:
 def write(text: str, output: Path | None) -> None:
     """The answer, to where it was asked for."""
     if output is None or output == STANDARD_OUTPUT:
-        typer.echo(text)
+        _print(text)
         return
     try:
         output.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise InputError(f"--output {output} cannot be written: {error.strerror}.") from error
+        raise cannot_be_written(output, error) from error
     typer.echo(f"ivicl: written to {output}.", err=True)
+
+
+def _print(text: str) -> None:
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        raise  # the reader left, as `head` does: not a fault
+    except OSError as error:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python tries to write the rest at its exit
+        raise cannot_be_written("standard output", error) from error

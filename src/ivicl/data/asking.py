@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ivicl.data.files import first_sentence
+from ivicl._shared.quoting import first_sentence
 from ivicl.errors import InputError, IVICLError
 
 if TYPE_CHECKING:

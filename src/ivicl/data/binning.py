@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ivicl.data.asking import collected, row_count, series
-from ivicl.data.encoding import Column, weighted_quantile
+from ivicl.data.columns import Column
+from ivicl.data.encoding import weighted_quantile
 from ivicl.data.roles import Roles
 from ivicl.data.sampling import sampled
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from ivicl.data.cap import capped
 from ivicl.data.checks import checked_weights, rows_to_keep
+from ivicl.data.columns import Column, show_values, tidy_number
 from ivicl.data.design import Design, assignment_differs, checked_sampling, read_design, strata_as_covariate
-from ivicl.data.encoding import Coding, Column, encode_binary, encode_covariate, show_values, tidy_number
+from ivicl.data.encoding import Coding, encode_binary, encode_covariate
 from ivicl.data.ivdata import IVData
 from ivicl.data.lost import count_lost, lost_rows
 from ivicl.data.moments import Within
@@ -83,7 +84,7 @@ def build(
     ]
     x = [column.take(keep) for column in x]
     drawn = [None if column is None else column.take(keep) for column in (cluster, strata, sampling)]
-    design = read_design(drawn[0], drawn[1], drawn[2], notes)
+    design = read_design(drawn[0], drawn[1], drawn[2], weights, notes)
     x += _strata_that_matter(design, drawn[1], x, z_coded, weights, notes)
     references: dict[str, str] = {}
     encoded = [pair for column in x for pair in encode_covariate(column, weights, notes, rows, references)]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.data.encoding import Column, numbers_from_text, tidy_number, weighted_quantile
+from ivicl.data.columns import Column, numbers_from_text, tidy_number
+from ivicl.data.encoding import weighted_quantile
 from ivicl.errors import InputError
 
 Range = tuple[float, float]

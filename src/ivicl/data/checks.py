@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.data.encoding import Column, show_values
+from ivicl.data.columns import Column, show_values
 from ivicl.data.rules import note, refusal
 from ivicl.errors import InputError
 
@@ -105,5 +105,8 @@ def checked_counts(table: Any) -> np.ndarray:
     for arm in (0, 1):
         if counts[arm, :, :2].sum() == 0:
             whose = " and an outcome" if counts.shape[-1] == 3 else ""
-            raise InputError(f"the table of counts has nobody with z = {arm}{whose}, so there is nothing to compare.")
+            raise InputError(
+                f"the table of counts has nobody with z = {arm}{whose}, so there is nothing to compare; give the "
+                "people of both arms."
+            )
     return counts if counts.shape[-1] == 3 else np.concatenate([counts, np.zeros((2, 2, 1))], axis=-1)

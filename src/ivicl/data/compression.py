@@ -16,7 +16,7 @@ import numpy as np
 from ivicl.data.asking import ask, collect, collected, row_count, series
 from ivicl.data.binning import Bins, coded, cuts_of, decoded
 from ivicl.data.checks import WeightFacts
-from ivicl.data.encoding import Column, column_from_array, show_values
+from ivicl.data.columns import Column, column_from_array, show_values
 from ivicl.data.moments import Amount, Within, amount_of
 from ivicl.data.roles import Roles
 from ivicl.data.rules import refusal

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ivicl._shared.special import chi_squared_tail
-from ivicl.data.encoding import Column, show_values, tidy_number
+from ivicl.data.columns import Column, show_values, tidy_number
 from ivicl.errors import InputError
 
 ALL_EQUAL = 1e-9
@@ -53,7 +53,10 @@ def checked_sampling(column: Column) -> np.ndarray:
     name, values = column.name, column.values
     if column.kind == "text":
         shown = show_values(column.levels(), 2)
-        raise InputError(f"sampling weights '{name}' must be numbers, but the column holds text such as {shown}.")
+        raise InputError(
+            f"sampling weights '{name}' must be numbers, but the column holds text such as {shown}; name the column of "
+            "weights, or leave sampling_weights out."
+        )
     if column.missing.any():
         raise InputError(
             f"sampling weights '{name}' has {int(column.missing.sum())} missing values; find them, or leave these "
@@ -65,19 +68,27 @@ def checked_sampling(column: Column) -> np.ndarray:
             "many people each stands for."
         )
     if not values.any():
-        raise InputError(f"sampling weights '{name}' are all zero.")
+        raise InputError(
+            f"sampling weights '{name}' are all zero, so that they stand for nobody; name the column that says how "
+            "many people each stands for, or leave sampling_weights out."
+        )
     return values.astype(np.float64)
 
 
 def read_design(
-    cluster: Column | None, strata: Column | None, sampling: Column | None, notes: list[str]
+    cluster: Column | None, strata: Column | None, sampling: Column | None, people: np.ndarray, notes: list[str]
 ) -> Design | None:
-    """The design of the rows that are used; None where no column was named or none says anything."""
+    """The design of the rows that are used; None where no column was named or none says anything.
+
+    `people` says how many each row stands for.
+    """
     codes = {}
     for role, column in (("cluster", cluster), ("strata", strata)):
         if column is not None:
             _refuse_missing(role, column)
             codes[role] = np.unique(column.values.astype(str), return_inverse=True)[1].ravel()
+    if strata is not None:
+        _refuse_single(strata, codes["strata"], people)
     if cluster is not None and strata is not None:
         _refuse_split(cluster, codes["cluster"], strata, codes["strata"])
     weights = None if sampling is None else checked_sampling(sampling)
@@ -93,6 +104,15 @@ def _refuse_missing(role: str, column: Column) -> None:
         raise InputError(
             f"{role} '{column.name}' is missing in {int(column.missing.sum())} rows; give people who belong to no "
             f"{'cluster' if role == 'cluster' else 'stratum'} a value of their own."
+        )
+
+
+def _refuse_single(strata: Column, codes: np.ndarray, people: np.ndarray) -> None:
+    """Nobody can be compared within strata of one person: most likely the column of an identifier was named."""
+    if np.bincount(codes, people).max() <= 1:
+        raise InputError(
+            f"strata '{strata.name}' gives each of the {len(codes):,} people a stratum of their own; name the column "
+            "of the blocks within which people were sampled or assigned, or leave strata out."
         )
 
 

@@ -7,6 +7,7 @@ value labels become categories in their order.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,8 +59,23 @@ def _feather(content: Content) -> pl.DataFrame:
 def _json_lines(content: Content) -> pl.DataFrame:
     import polars as pl
 
-    # Types are inferred from all rows, as for CSV.
-    return pl.read_ndjson(content, infer_schema_length=None)
+    try:
+        # Types are inferred from all rows, as for CSV.
+        return pl.read_ndjson(content, infer_schema_length=None)
+    except Exception:
+        _refuse_broken_line(content)
+        raise
+
+
+def _refuse_broken_line(content: Content) -> None:
+    """Names the first line that is no JSON, which polars does not."""
+    text = content.read_bytes() if isinstance(content, Path) else content.getvalue()
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            json.loads(line or b"{}")
+        except ValueError:
+            shown = line[:40].decode(errors="replace")
+            raise InputError(f"line {number} is not JSON, {shown!r}; write one whole object a line.") from None
 
 
 def _excel(content: Content) -> pl.DataFrame:

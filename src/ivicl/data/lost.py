@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ivicl.data.encoding import Coding, Column
+from ivicl.data.columns import Column
+from ivicl.data.encoding import Coding
 
 LostPeople = tuple[tuple[int, int], tuple[int, int]]
 """People by [z][t]."""

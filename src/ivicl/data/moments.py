@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ivicl.data.asking import collected
-from ivicl.data.encoding import Column
+from ivicl.data.columns import Column
 from ivicl.data.roles import Roles
 from ivicl.data.rules import refusal
 from ivicl.errors import InputError

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ivicl.data.encoding import Coding, Column, numbers_from_text, show_values
+from ivicl.data.columns import Column, numbers_from_text, show_values
+from ivicl.data.encoding import Coding
 from ivicl.data.suspects import CODES, DATE, DECIMAL_COMMA, NO_ANSWER, NUMBER, all_like
 
 LEAST_ROWS = 30

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.data.encoding import Coding, Column, encode_binary, numbers_from_text, show_values, tidy_number
+from ivicl.data.columns import Column, numbers_from_text, show_values, tidy_number
+from ivicl.data.encoding import Coding, encode_binary
 from ivicl.data.rules import refusal
 from ivicl.data.suspects import with_hint
 from ivicl.errors import InputError

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ivicl.data.binning import binned_columns
+from ivicl.data.columns import Column, column_from_array, show_values
 from ivicl.data.compression import ReadTable, read_compressed
-from ivicl.data.encoding import Column, column_from_array, show_values
 from ivicl.data.moments import holds_numbers
-from ivicl.data.roles import Roles
+from ivicl.data.roles import Roles, called
 from ivicl.data.scanning import TextScan
 from ivicl.errors import InputError
 
@@ -81,6 +81,10 @@ def _remedy(df: Any) -> str:
     """What to do with what is not a table."""
     if isinstance(df, (str, PathLike)):
         return f"; read the file first (polars.read_csv({str(df)!r})), or use the command ivicl fit"
+    if type(df).__name__ == "ndarray":
+        return "; give arrays to IVData.from_arrays(z, t, y, x), and its answer to fit_data"
+    if isinstance(df, list):
+        return "; make a frame of it first, for example polars.DataFrame(rows)"
     return "; pandas, polars, pyarrow and duckdb tables are, and dictionaries of columns"
 
 
@@ -108,12 +112,12 @@ def _refuse_duplicate_names(names: Iterable[str], roles: Mapping[str, str]) -> N
     seen: set[str] = set()
     for name in names:
         if name in seen and name in wanted:
-            raise InputError(f"the table has more than one column named '{name}'.")
+            raise InputError(f"the table has more than one column named '{name}'; rename one of them.")
         seen.add(name)
 
 
-def _called(role: str) -> str:
-    return role if role[-1].isdigit() else f"the {role}"  # covariate 2, but the outcome
+def _all_names(names: list[str]) -> str:
+    return f"the columns are {show_values(list(names), 8)}" if len(names) else "the table has no columns"
 
 
 def check_names(names: list[str], roles: Mapping[str, str]) -> None:
@@ -123,5 +127,5 @@ def check_names(names: list[str], roles: Mapping[str, str]) -> None:
             continue
         folded = {str(other).lower(): str(other) for other in names}
         near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
-        hint = f"the nearest name is '{folded[near[0]]}'" if near else f"the columns are {show_values(list(names), 8)}"
-        raise InputError(f"there is no column '{name}' for {_called(role)}; {hint}.")
+        hint = f"the nearest name is '{folded[near[0]]}'" if near else _all_names(names)
+        raise InputError(f"there is no column '{name}' for {called(role)}; {hint}.")

@@ -80,6 +80,11 @@ class Roles:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", _names(self.covariates))
+        if self.ones is not None and not isinstance(self.ones, Mapping):
+            raise InputError(
+                f"ones must be a dictionary from column to the value that means 1, as {{'arm': 'drug'}}, but is "
+                f"{self.ones!r}."
+            )
         object.__setattr__(self, "ones", dict(self.ones or {}))
         if self.missing not in MISSING_POLICIES:
             raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {self.missing!r}.")
@@ -90,7 +95,10 @@ class Roles:
         self.refuse_shared_columns()
         unknown = [name for name in self.ones or {} if name not in (self.outcome, self.treatment, self.instrument)]
         if unknown:
-            raise InputError(f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument.")
+            raise InputError(
+                f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument; leave it out, "
+                "since covariates may have any values."
+            )
 
     @property
     def columns(self) -> dict[str, str]:
@@ -112,8 +120,8 @@ class Roles:
         for role, name in (self.columns | dict(others or {})).items():
             if not isinstance(name, str):
                 raise InputError(
-                    f"the {role} must be the name of a column of the table, but is {_show(name)}; arrays go through "
-                    "IVData.from_arrays(z, t, y, x) and fit_data."
+                    f"{called(role)} must be the name of a column of the table, but is {_show(name)}; arrays go "
+                    "through IVData.from_arrays(z, t, y, x) and fit_data."
                 )
             if name in seen and role in BLOCKS and seen[name].startswith("covariate"):
                 continue  # what a block is called may explain the outcome too
@@ -123,6 +131,11 @@ class Roles:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def called(role: str) -> str:
+    """The role in a sentence: covariate 2, but the outcome."""
+    return role if role[-1].isdigit() else f"the {role}"
 
 
 def check_missing_outcome(policy: str) -> None:

@@ -8,21 +8,15 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ivicl.data.files import (
-    CONTROL,
-    GZIP_MAGIC,
-    PARQUET_MAGIC,
-    UTF16_MARKS,
-    csv_header,
-    csv_options,
-    first_sentence,
-    read_table,
-    refuse_duplicates,
-)
+from ivicl._shared.quoting import first_sentence
+from ivicl.data.columns import show_values
+from ivicl.data.delimited import UTF16_MARKS, csv_header, csv_options, refuse_duplicates
+from ivicl.data.files import CONTROL, GZIP_MAGIC, PARQUET_MAGIC, read_table
 from ivicl.data.formats import reader_of
 from ivicl.errors import InputError
 
@@ -60,51 +54,81 @@ class TextScan:
         return pl.read_csv(text, **csv_options(","))
 
 
-def open_table(source: str) -> pl.DataFrame | pl.LazyFrame | TextScan:
-    """The table in a file, in all files of a pattern (`data/*.parquet`), or in standard input for '-'."""
-    paths = _paths(source)
+def open_table(source: str | Sequence[str]) -> pl.DataFrame | pl.LazyFrame | TextScan:
+    """The table in a file, in several, in all files of a pattern (`data/*.parquet`), or in standard input for '-'."""
+    sources = [source] if isinstance(source, str) else list(source)
+    paths = [path for each in sources for path in _paths(each, alone=len(sources) == 1)]
     if not paths or (len(paths) == 1 and not _large(paths[0])):
-        return read_table(source if not paths else str(paths[0]))
+        return read_table(sources[0] if not paths else str(paths[0]))
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
-        raise InputError(f"'{source}' matches files of several kinds ({', '.join(sorted(kinds))}): name one kind.")
+        raise InputError(
+            f"'{' '.join(sources)}' are files of several kinds ({', '.join(sorted(kinds))}); name files of one kind."
+        )
     if kinds == {"other"}:
-        return _together([read_table(str(path)) for path in paths], source)
+        return _together([read_table(str(path)) for path in paths], paths)
     import polars as pl
 
     if kinds == {"Parquet"}:
         return pl.scan_parquet(paths, glob=False)
+    if not any(_large(path) for path in paths) and sum(path.stat().st_size for path in paths) < LARGE_TEXT:
+        return TextScan.typed(_together([read_table(str(path), typed=False) for path in paths], paths))
     headers = {path: _header(path) for path in paths}
     first = headers[paths[0]]
-    other = next((path for path, header in headers.items() if header != first), None)
-    if other is not None:
-        raise InputError(f"'{other}' has other columns, or another separator, than '{paths[0]}'.")
+    for path, header in headers.items():
+        _refuse_other_columns(path, header[1], paths[0], first[1])
+        if header != first:
+            raise InputError(
+                f"'{path}' has another separator, or its columns in another order, than '{paths[0]}'; write both alike."
+            )
     refuse_duplicates(first[1], f"'{paths[0]}'")
     return TextScan(pl.scan_csv(paths, **csv_options(first[0]) | {"infer_schema": False}))
 
 
-def _together(frames: list[pl.DataFrame], source: str) -> pl.DataFrame:
+def _together(frames: list[pl.DataFrame], paths: list[Path]) -> pl.DataFrame:
+    """One table of several, whose columns may stand in another order."""
     import polars as pl
 
+    for frame, path in zip(frames, paths, strict=True):
+        _refuse_other_columns(path, frame.columns, paths[0], frames[0].columns)
     try:
-        return pl.concat(frames, how="vertical_relaxed")
+        return pl.concat([frame.select(frames[0].columns) for frame in frames], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"the files of '{source}' have different columns: {first_sentence(error)}") from error
+        raise InputError(
+            f"the files from '{paths[0]}' on do not fit together ({first_sentence(error).rstrip('.')}); write their "
+            "columns with the same types."
+        ) from error
 
 
-def _paths(source: str) -> list[Path]:
+def _refuse_other_columns(path: Path, columns: list[str], first: Path, expected: list[str]) -> None:
+    if set(columns) == set(expected):
+        return
+    lacking, more = [[c for c in a if c not in b] for a, b in ((expected, columns), (columns, expected))]
+    parts = [f"no {show_values(lacking, 3)}"] * bool(lacking) + [f"{show_values(more, 3)} besides"] * bool(more)
+    raise InputError(
+        f"'{path}' has other columns than '{first}' ({', '.join(parts)}); files of one table have the same."
+    )
+
+
+def _paths(source: str, alone: bool) -> list[Path]:
     """The files that are meant; none for what is not a file on disk (standard input, a pipe, a wrong name)."""
     if source == "-":
+        if not alone:
+            raise InputError("standard input (-) cannot be read together with files; name the files alone.")
         return []
     path = Path(source).absolute()
     if path.is_file():  # as it is written, even if it has a star in it
         return [path]
     if path.exists() or not glob.has_magic(source):
+        if not alone:
+            read_table(source)  # says why it is no file
         return []
     found = sorted(Path(match).absolute() for match in glob.glob(source, recursive=True))
     files = [match for match in found if match.is_file()]
     if not files:
-        raise InputError(f"no file matches '{source}'.")
+        raise InputError(
+            f"no file matches '{source}' (looked for from '{Path.cwd()}'); check the folder and the pattern."
+        )
     return files
 
 
@@ -145,4 +169,6 @@ def _header(path: Path) -> tuple[str, list[str]]:
         try:
             return csv_header(stream, f"'{path}'")
         except UnicodeDecodeError:
-            raise InputError(f"'{path}' is too large to be read whole, and its text is not in UTF-8.") from None
+            raise InputError(
+                f"'{path}' is too large to be read whole, and its text is not in UTF-8; save it as UTF-8 or Parquet."
+            ) from None

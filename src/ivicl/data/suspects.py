@@ -14,6 +14,8 @@ NO_ANSWER = re.compile(r"#?n/?a!?|#null!|<na>|missing|unknown|refused|no answer|
 """Words by which people do."""
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+")
+AMOUNT = re.compile(r"[$€£¥]?\s*[+-]?\d{1,3}([,' ]?\d{3})*(\.\d+)?\s*[%$€£¥]?")
+"""Numbers as spreadsheets dress them up: $1,200 or 35 %."""
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?[./]\d\d?[./]\d{2,4}")
 
 
@@ -24,7 +26,7 @@ def all_like(values: Iterable[Any], *patterns: re.Pattern[str]) -> bool:
 
 
 def with_hint(refused: InputError, levels: list[Any]) -> InputError:
-    """The same refusal, with what may be wrong where the values tell."""
+    """The same refusal, with what may be wrong and what to do, where the values tell."""
     texts = [level for level in levels if isinstance(level, str)]
     unanswered = [text for text in texts if NO_ANSWER.fullmatch(text.strip())]
     if unanswered:
@@ -35,4 +37,23 @@ def with_hint(refused: InputError, levels: list[Any]) -> InputError:
     if len(levels) == 3 and codes:
         code = min(codes, key=lambda value: (value >= 0, -abs(value)))
         return InputError(f"{refused} {code} looks like a code for a missing answer: leave those cells empty.")
-    return refused
+    hint = _hint_of_texts(texts)
+    return InputError(f"{refused} {hint}") if hint else refused
+
+
+def _hint_of_texts(texts: list[str]) -> str:
+    if all_like(texts, DATE):
+        return "They look like dates: make a column of days, for example since the start of the study."
+    if all_like(texts, AMOUNT):
+        return "They look like numbers with a sign or with commas between thousands: write the digits alone."
+    as_written: dict[str, str] = {}
+    for text in texts:
+        other = as_written.setdefault(text.casefold(), text)
+        if other != text:
+            return f"{other!r} and {text!r} differ in capitals alone: write them alike."
+    words = [text for text in texts if not NUMBER.fullmatch(text)]
+    if words and len(words) <= len(texts) / 2:
+        return (
+            f"All but {' and '.join(map(repr, words[:2]))} are numbers: write a number there too, or leave them empty."
+        )
+    return ""

@@ -21,7 +21,7 @@ COUNTS: dict[str, list[list[list[int]]]] = {
     "cholestyramine": [[[158, 14], [0, 0]], [[52, 12], [23, 78]]],
     "vitamin_a": [[[74, 11514], [0, 0]], [[34, 2385], [12, 9663]]],
 }
-"""People by [z][t][y]."""
+"""People by `[z][t][y]`."""
 
 
 def path(name: str) -> Path:

@@ -60,8 +60,8 @@ class WidthParts:
     """The interval that covers the identified set, taken apart. In outcome units.
 
     Examples:
-        >>> WidthParts(lower=0.1, upper=0.6, not_identified=0.4, not_enough_data=0.1).sentence()[-69:]
-        ', whatever the number of people, and 0.100 (20 %) is not enough data.'
+        >>> WidthParts(lower=0.1, upper=0.6, not_identified=0.4, not_enough_data=0.1).sentence()[-72:]
+        ', however many people take part; 0.100 (20 %) is due to not enough data.'
     """
 
     lower: float
@@ -86,8 +86,8 @@ class WidthParts:
         percent = round(100 * self.share_not_identified)
         return (
             f"Of the width {rounded(self.width, self.width)} of the interval that covers the identified set, "
-            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, whatever the number of "
-            f"people, and {rounded(self.not_enough_data, self.width)} ({100 - percent} %) is not enough data."
+            f"{rounded(self.not_identified, self.width)} ({percent} %) is not identified, however many people take "
+            f"part; {rounded(self.not_enough_data, self.width)} ({100 - percent} %) is due to not enough data."
         )
 
 

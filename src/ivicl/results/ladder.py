@@ -107,8 +107,10 @@ class Rung(Record):
         """Its line of a table, under HEADINGS."""
         low, high = self.estimate_lower, self.estimate_upper
         point = "" if low is None else number(low) if low == high else interval(low, math.inf if high is None else high)
-        kind = f"{self.estimand}, {self.covariates}" if self.another_estimand else self.covariates
-        return [self.label, point, interval(self.lower, self.upper), kind]
+        words = [self.estimand] * self.another_estimand + ["estimated"] * (not self.sampling_error) + [self.covariates]
+        # An estimate is not printed once more as an interval: it would be taken for one of the level above the table.
+        held = "" if point and not self.sampling_error else interval(self.lower, self.upper)
+        return [self.label, point, held, ", ".join(words)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

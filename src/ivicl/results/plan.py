@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ivicl._shared.checks import check_alpha
 from ivicl._shared.numbers import rounded, rounded_interval
 from ivicl._shared.records import Record
 from ivicl.errors import InputError
@@ -157,8 +158,8 @@ class Plan(Record):
         said = (
             f"{described(design, self.binary)}: the {percent} interval can be expected to be "
             f"{rounded_interval(found.lower, found.upper)}. Of its width {rounded(found.width, found.width)}, "
-            f"{rounded(found.not_identified, found.width)} is not identified, whatever the number of people, and "
-            f"{rounded(found.not_enough_data, found.width)} is not enough data. "
+            f"{rounded(found.not_identified, found.width)} is not identified, however many people take part; "
+            f"{rounded(found.not_enough_data, found.width)} is due to not enough data. "
         )
         if found.set_lower <= 0 <= found.set_upper:
             held = rounded_interval(found.set_lower, found.set_upper)
@@ -252,8 +253,7 @@ def plan(
         >>> round(study.rows()[0]["not_identified"], 3)
         0.3
     """
-    if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
-        raise InputError(f"alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is {alpha!r}.")
+    alpha = check_alpha(alpha)
     if (rates is None) == (means is None):
         raise InputError("give rates=(without, with) of a yes/no outcome, or means=(without, with) of an amount.")
     binary = rates is not None

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ivicl._shared.checks import check_alpha
 from ivicl._shared.numbers import rounded_interval
 from ivicl._shared.records import NOT_SAVED, Record, json_safe
+from ivicl._shared.writing import cannot_be_written
 from ivicl.data.encoding import Coding
 from ivicl.errors import InputError
 from ivicl.methods.base import Covers, Estimates, IntervalKind, ModelInfo
@@ -142,16 +144,9 @@ class BoundsResult(Record):
             object.__setattr__(self, "upper", math.inf)
         if self.estimand not in self.estimands:
             point = self.estimates
-            own = EstimandBounds(
-                self.lower,
-                self.upper,
-                point.lower if point else None,
-                point.upper if point else None,
-                self.assumptions,
-                self.interval_kind,
-                self.covers,
-                self.adjusted,
-            )
+            low, high = (point.lower, point.upper) if point else (None, None)
+            meant = self.interval_kind, self.covers, self.adjusted
+            own = EstimandBounds(self.lower, self.upper, low, high, self.assumptions, *meant)
             object.__setattr__(self, "estimands", {self.estimand: own, **self.estimands})
 
     @property
@@ -180,8 +175,7 @@ class BoundsResult(Record):
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """The interval of credibility 1 - alpha, for what `lower` and `upper` cover; see also `posterior.interval`."""
-        if not 0 < alpha < 1:
-            raise InputError(f"alpha must lie between 0 and 1 (0.05 for a level of 95 %), but is {alpha}.")
+        check_alpha(alpha)
         source = self.identified_set if self.covers == "set" else self.posterior
         return (source or self._needed_posterior("an interval at another level")).interval(alpha)
 
@@ -192,7 +186,7 @@ class BoundsResult(Record):
 
     def _needed_posterior(self, what: str) -> BinnedPosterior:
         if self.posterior is None:
-            raise InputError(f"method '{self.method}' has no posterior, so it gives no {what.removeprefix('a ')}.")
+            raise InputError(f"method '{self.method}' has no posterior, so it cannot give {what}.")
         return self.posterior
 
     @property
@@ -297,7 +291,10 @@ class BoundsResult(Record):
 
     def save(self, path: str | Path) -> None:
         """Write the result as JSON, stamped with its kind, schema and version; `BoundsResult.load` reads it back."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        try:
+            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise cannot_be_written(path, error) from error
 
     @classmethod
     def load(cls, path: str | Path) -> BoundsResult:

@@ -31,13 +31,18 @@ def read(path: str | Path) -> dict[str, Any]:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"'{path}' cannot be read: {error.strerror}.") from error
+        raise InputError(
+            f"'{path}' cannot be read ({error.strerror}); name a file that res.save(path) wrote."
+        ) from error
     except ValueError as error:
         raise InputError(f"'{path}' is not a saved result: it is not JSON; res.save(path) writes one.") from error
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise InputError(f"'{path}' is not a saved result of ivicl.")
+        raise InputError(f"'{path}' is not a saved result of ivicl; res.save(path) writes one.")
     if content.get("schema") not in (1, SCHEMA):
-        raise InputError(f"'{path}' has schema {content.get('schema')}, but this version reads 1 and {SCHEMA}.")
+        raise InputError(
+            f"'{path}' has schema {content.get('schema')}, but this version of ivicl reads 1 and {SCHEMA}; update "
+            "ivicl, or fit again."
+        )
     try:
         return version_1.as_version_2(content) if content["schema"] == 1 else content
     except (KeyError, TypeError, AttributeError) as error:

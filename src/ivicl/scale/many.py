@@ -15,17 +15,17 @@ from ivicl._shared.frames import as_kind, kind_of
 from ivicl._shared.progress import progress_bar
 from ivicl.data import IVData, Roles
 from ivicl.data.cap import capped
+from ivicl.data.columns import Column, numbers_from_text, show_values, tidy_number
 from ivicl.data.compression import ReadTable
-from ivicl.data.encoding import Column, numbers_from_text, show_values, tidy_number
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import ManyRoleArguments
 from ivicl.errors import DesignWarning, InputError, IVICLError
-from ivicl.estimator import make_result
 from ivicl.methods.answers import answers_of_many
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimand_bounds import EstimandBounds
 from ivicl.methods.registry import resolve
+from ivicl.results.making import make_result
 from ivicl.results.rows import COLUMNS, blank_row, frame_of
 from ivicl.version import __version__
 

@@ -15,8 +15,8 @@ import numpy as np
 from ivicl.data import Roles
 from ivicl.data.asking import collected
 from ivicl.data.binning import Bins, cuts_of, decoded
+from ivicl.data.columns import Column, column_from_array, numbers_from_text
 from ivicl.data.compression import entries, grouped, weight_facts
-from ivicl.data.encoding import Column, column_from_array, numbers_from_text
 from ivicl.data.moments import Amount, amount_of
 from ivicl.data.reading import check_names
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,7 @@ class OutcomeStudies:
 
 def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
     """The roles of each outcome, where `outcome` is a list of them."""
+    _check_keywords(given)
     outcome = given.get("outcome")
     if isinstance(outcome, str) or not isinstance(outcome, Sequence):
         return Roles(**given)  # type: ignore[arg-type]  # one outcome, or a refusal
@@ -48,6 +50,21 @@ def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
     if len(set(outcome)) < len(outcome):
         raise InputError("outcome names the same column twice.")
     return [_roles(name, outcome, given) for name in outcome]
+
+
+def _check_keywords(given: ManyRoleArguments) -> None:
+    """As Python does for arguments that are written out, which these are not: they go on to `Roles`."""
+    known = ManyRoleArguments.__annotations__
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        raise TypeError(
+            f"fit_many() got an unexpected keyword argument '{unknown[0]}'"
+            + (f"; the nearest name is '{near[0]}'" if near else "")
+        )
+    lacking = [name for name in ("outcome", "treatment", "instrument") if name not in given]
+    if lacking:
+        raise TypeError(f"fit_many() needs the keyword argument{'s' * (len(lacking) > 1)} {' and '.join(lacking)}")
 
 
 def split_outcomes(df: Any, by: str | Sequence[str], roles: Roles | list[Roles]) -> Studies | OutcomeStudies:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ivicl._shared.records import json_safe
+from ivicl._shared.writing import cannot_be_written
 from ivicl.errors import InputError
 from ivicl.methods.registry import resolve
 from ivicl.results.rows import blank_row, frame_of
@@ -80,7 +81,9 @@ class Store:
         if self.output.suffix not in KINDS:
             raise InputError(f"the output must end in {', '.join(KINDS)}, but is '{output}'.")
         if not self.output.parent.is_dir():
-            raise InputError(f"there is no folder '{self.output.parent}' for the output.")
+            raise InputError(
+                f"there is no folder '{self.output.parent}' for the output; make it first, or name another."
+            )
         if resume and self.journal.exists():
             self._read(settings)
         elif resume and self.output.exists():
@@ -90,7 +93,10 @@ class Store:
         elif not overwrite and self.journal.exists():
             raise InputError(f"a batch was interrupted ('{self.journal}'); give --resume to go on, or --overwrite.")
         if not self.done:
-            self.journal.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
+            try:
+                self.journal.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
+            except OSError as error:
+                raise cannot_be_written(self.output, error) from error
 
     def _read(self, settings: dict[str, Any]) -> None:
         """What an earlier run did. One that was killed while it wrote left half a line: that study is not done."""

@@ -31,11 +31,13 @@ _LOADING = Lock()
 _DIGEST = re.compile(rb"ivicl-sha256:([0-9a-f]{64})")
 
 
-def file_digest(content: bytes) -> tuple[str, str]:
+def file_digest(content: bytes, name: str) -> tuple[str, str]:
     """The checksum written in a model file and the one computed from it."""
     found = _DIGEST.search(content)
     if found is None:
-        raise ModelFileError("The file is not an ivicl model: it holds no checksum.")
+        raise ModelFileError(
+            f"{name!r} is not an ivicl model, for it holds no checksum; name a file that ivicl export wrote."
+        )
     start, end = found.span(1)
     blank = content[:start] + b"0" * 64 + content[end:]
     return found.group(1).decode(), hashlib.sha256(blank).hexdigest()
@@ -72,10 +74,11 @@ class Model:
     """
 
     def __init__(self, content: bytes, name: str) -> None:
-        written, computed = file_digest(content)
+        written, computed = file_digest(content, name)
         if written != computed:
             raise ModelFileError(
-                f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}."
+                f"The model file {name!r} is damaged: its checksum is {computed[:12]}, not {written[:12]}; "
+                "copy it again."
             )
         self.name = name
         self.sha256 = written

@@ -20,6 +20,8 @@ from ivicl.methods.design.variance import Draws
 from ivicl.results.diagnostics.covariates import standardised_rows, varying
 from ivicl.results.diagnostics.records import Balance
 
+SEPARATED = 99.0
+"""Standard deviations that stand for infinitely many: the covariate has one value in each arm."""
 ENDLESS = 1e6
 """Degrees of freedom that are as good as infinite."""
 
@@ -38,15 +40,15 @@ def balance(data: IVData) -> Balance | None:
         spread.append(share @ (x - share @ x) ** 2)
     pooled = np.sqrt((spread[0] + spread[1]) / 2)
     draws = None if data.design is None else Draws.of(data)
-    x = x if draws is None else _centred(x, draws.level // 2, mass)
-    side = z[:, None] if draws is None else _centred(z[:, None], draws.level // 2, mass)
-    side = side[:, 0] - mass @ side[:, 0] / mass.sum()
+    if draws is not None and _holds_both_arms(z, draws.level // 2):
+        x, z = _centred(x, draws.level // 2, mass), _centred(z[:, None], draws.level // 2, mass)[:, 0]
+    side = z - mass @ z / mass.sum()
     difference = (mass * side) @ x / (mass @ side**2)
     # A covariate that is constant within both arms but differs between them separates them: an infinite difference.
     size = np.divide(
-        difference, pooled, out=np.where(difference == 0, 0.0, np.sign(difference) * 99.0), where=pooled > 1e-9
+        difference, pooled, out=np.where(difference == 0, 0.0, np.sign(difference) * SEPARATED), where=pooled > 1e-9
     )
-    size = np.clip(size, -99.0, 99.0)
+    size = np.clip(size, -SEPARATED, SEPARATED)
     largest = int(np.abs(size).argmax())
     return Balance(
         standardised_differences={name: float(s) for name, s in zip(names, size, strict=True)},
@@ -54,6 +56,12 @@ def balance(data: IVData) -> Balance | None:
         largest_column=names[largest],
         p_value=_omnibus(x, side, mass, data, draws),
     )
+
+
+def _holds_both_arms(z: np.ndarray, strata: np.ndarray) -> bool:
+    """Some stratum does; where none does, nobody can be compared within them, and everybody is with everybody."""
+    people, assigned = np.bincount(strata), np.bincount(strata, z)
+    return bool(((assigned > 0) & (assigned < people)).any())
 
 
 def _centred(values: np.ndarray, strata: np.ndarray, mass: np.ndarray) -> np.ndarray:

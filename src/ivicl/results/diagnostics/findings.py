@@ -9,7 +9,7 @@ from ivicl.data import IVData
 from ivicl.identification.inequalities import Inequality
 from ivicl.methods.inequalities import check
 from ivicl.methods.row_laws import RowLaws
-from ivicl.results.diagnostics.balance import balance
+from ivicl.results.diagnostics.balance import SEPARATED, balance
 from ivicl.results.diagnostics.covariates import positivity
 from ivicl.results.diagnostics.designs import design_finding, survey_design
 from ivicl.results.diagnostics.hidden_patterns import hidden_pattern, pattern_finding
@@ -164,6 +164,13 @@ def _balance_finding(found: Balance | None, clustered: bool) -> list[Finding]:
     if found is None:
         return []
     size, column = found.largest, found.largest_column
+    if size >= SEPARATED:
+        sentence = (
+            f"The data cannot answer given the covariates: '{column}' has one value in each arm, so nobody in one arm "
+            "has a counterpart in the other."
+        )
+        remedy = "Leave it out: it is the instrument once more, or was made from it."
+        return [Finding("balance", "stop", sentence, remedy)]
     what = f"the largest difference between the arms is {size:.2f} standard deviations, in '{column}'"
     large = size > 0.25 and (not clustered or found.p_value < CHANCE_P)
     if large or (size > 0.1 and found.p_value < 0.001):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ivicl._shared.writing import cannot_be_written
 from ivicl.errors import InputError
 
 INK, ACCENT, SOFT, SECOND = "#1f2933", "#1f5f8b", "#9fb8cc", "#b5541c"
@@ -87,7 +88,7 @@ class Picture:
         try:
             self.figure.savefig(path, dpi=200, metadata=_no_date(path.suffix))
         except OSError as error:
-            raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error
+            raise cannot_be_written(path, error) from error
         return path
 
     def svg(self) -> str:

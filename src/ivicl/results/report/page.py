@@ -9,6 +9,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.numbers import rounded, rounded_interval
+from ivicl._shared.writing import cannot_be_written
 from ivicl.data.rules import note
 from ivicl.errors import InputError
 from ivicl.methods.estimands import estimand
@@ -38,7 +39,7 @@ def write_report(
     try:
         path.write_text(report_html(result, title, question, also), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"'{path}' cannot be written: {error.strerror}.") from error
+        raise cannot_be_written(path, error) from error
     return path
 
 

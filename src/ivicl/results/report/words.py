@@ -64,7 +64,8 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     for role in ("instrument", "treatment", "outcome"):
         coding = result.codings.get(role)
         if coding:
-            values = f": {coding.one} is 1, {coding.zero} is 0" if coding.one is not None else ""
+            plain = coding.zero in (None, 0) and coding.one in (None, 1)  # or an amount: nothing to explain
+            values = "" if plain else f": {coding.one} is 1, {coding.zero} is 0"
             rows.append((role.capitalize(), f"{coding.column}{values}"))
     if not result.binary:
         low, high = result.outcome_range
