@@ -77,7 +77,7 @@ OutputFile = Annotated[
 ]
 
 
-def _ends_in(flag: str, endings: tuple[str, ...], remark: str) -> Callable[[Path | None], Path | None]:
+def ends_in(flag: str, endings: tuple[str, ...], remark: str) -> Callable[[Path | None], Path | None]:
     """A check of the file's name when the call is read: not after minutes of fitting."""
 
     def checked(path: Path | None) -> Path | None:
@@ -95,7 +95,7 @@ PlotFile = Annotated[
     typer.Option(
         "--plot",
         help="Also draw it: an .svg, .png or .pdf file.",
-        callback=_ends_in("--plot", (".svg", ".png", ".pdf"), "SVG and PDF stay sharp in print"),
+        callback=ends_in("--plot", (".svg", ".png", ".pdf"), "SVG and PDF stay sharp in print"),
     ),
 ]
 ReportFile = Annotated[
@@ -103,7 +103,7 @@ ReportFile = Annotated[
     typer.Option(
         "--report",
         help="Also write a report for readers, one HTML file.",
-        callback=_ends_in("--report", (".html", ".htm"), "a browser prints it as PDF"),
+        callback=ends_in("--report", (".html", ".htm"), "a browser prints it as PDF"),
     ),
 ]
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ivicl.cli.needs import need_torch
+from ivicl.cli.output import ends_in
 from ivicl.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -96,7 +97,15 @@ def _follow(name: str, output: Path | None, settings: dict[str, object], evaluat
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where the graph goes.")] = Path("model.onnx"),
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where the graph goes.",
+            callback=ends_in("--output", (".onnx",), "it is an ONNX graph"),
+        ),
+    ] = Path("model.onnx"),
     evaluation: Annotated[bool, typer.Option(help="Evaluate, and keep the card in the file.")] = False,
     card: Annotated[
         Path | None, typer.Option(help="Keep the card of this `ivicl evaluate --format json` instead.")
