@@ -79,14 +79,16 @@ def adjusted_means(data: IVData) -> AdjustedMeans | None:
     number = -(-len(data.w) // MOST_ROWS) if data.design is None else 1
     if number == 1:
         return _adjusted(data)
-    blocks = [data.take(np.arange(k, len(data.w), number)) for k in range(number)]
-    found = [_adjusted(block) for block in blocks]
-    share = np.array([block.w.sum() for block in blocks]) / data.w.sum()
-    if any(each is None for each in found):
-        return None
-    means = sum(s * each.means for s, each in zip(share, found, strict=True) if each is not None)
-    covariance = sum(s**2 * each.covariance for s, each in zip(share, found, strict=True) if each is not None)
-    return AdjustedMeans(np.asarray(means), np.asarray(covariance))
+    means, covariance, people = np.zeros(9), np.zeros((9, 9)), data.w.sum()
+    for k in range(number):
+        block = data.take(np.arange(k, len(data.w), number))
+        found = _adjusted(block)
+        if found is None:
+            return None
+        share = block.w.sum() / people
+        means += share * found.means
+        covariance += share**2 * found.covariance
+    return AdjustedMeans(means, covariance)
 
 
 def _adjusted(data: IVData) -> AdjustedMeans | None:

@@ -39,13 +39,13 @@ def varying(x: np.ndarray) -> np.ndarray:
 
 def standardised_rows(data: IVData, most: float = MOST_ROWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Covariates that vary, standardised, with z and masses; a fixed random choice of rows when there are very many."""
-    x, z, w = data.x[:, varying(data.x)], data.z, data.mass
+    varies, z, w = varying(data.x), data.z, data.mass
     if len(w) > most:
         rows = np.random.default_rng(0).choice(len(w), MOST_ROWS, replace=False)
-        if len(np.unique(z[rows])) == 2:
-            kept = varying(x[rows])
-            x, z, w = (x[rows], z[rows], w[rows]) if kept.all() else (x, z, w)
-    return standardise(x, w), z, w
+        x = data.x[rows][:, varies]
+        if len(np.unique(z[rows])) == 2 and varying(x).all():
+            return standardise(x, w[rows]), z[rows], w[rows]
+    return standardise(data.x[:, varies], w), z, w
 
 
 def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, steps: int = 25) -> np.ndarray:
