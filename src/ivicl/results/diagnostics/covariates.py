@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ivicl._shared.products import cross, times
 from ivicl._shared.scaling import standardise
 from ivicl._shared.special import expit
 from ivicl.data import IVData
@@ -58,9 +59,9 @@ def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, 
     beta[0] = np.log(share / (1 - share))
     current = _objective(features, z, w, ridge, beta)
     for _ in range(steps):
-        fitted = expit(features @ beta)
-        gradient = features.T @ (w * (z - fitted)) - ridge * beta
-        curvature = (features * (w * fitted * (1 - fitted))[:, None]).T @ features + np.diag(ridge)
+        fitted = expit(times(features, beta))
+        gradient = cross(features, w * (z - fitted)) - ridge * beta
+        curvature = cross(features * (w * fitted * (1 - fitted))[:, None], features) + np.diag(ridge)
         step = np.linalg.solve(curvature, gradient)
         size = 1.0
         while size > 1e-4 and (value := _objective(features, z, w, ridge, beta + size * step)) < current:
@@ -71,10 +72,10 @@ def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, 
         if value - current < 1e-10 * abs(current):
             break
         current = value
-    return expit(features @ beta)
+    return expit(times(features, beta))
 
 
 def _objective(features: np.ndarray, z: np.ndarray, w: np.ndarray, ridge: np.ndarray, beta: np.ndarray) -> float:
     """Penalised log likelihood."""
-    score = features @ beta
-    return float(w @ (z * score - np.logaddexp(0, score)) - ridge @ beta**2 / 2)
+    score = times(features, beta)
+    return float(cross(w, z * score - np.logaddexp(0, score)) - ridge @ beta**2 / 2)
