@@ -74,18 +74,22 @@ def test_three_kills_lose_and_double_nothing(source, tmp_path, ending):
 
 
 @pytest.mark.parametrize("rows", [1, 50, 5000])
-def test_merging_by_numpy_and_by_polars_is_the_same(rows, monkeypatch):
+@pytest.mark.parametrize("continuous", [False, True])
+def test_all_ways_of_merging_are_the_same(rows, continuous, monkeypatch):
+    """By numpy, by polars, and by sorting where a key is continuous although some rows are equal."""
     rng = np.random.default_rng(rows)
-    keys = {"a": rng.integers(0, 3, rows) - 0.5, "b": rng.normal(size=rows).round(1), "c": rng.integers(0, 2, rows)}
+    last = np.clip(rng.normal(size=rows), -1.5, 1.5) if continuous else rng.integers(0, 2, rows)
+    keys = {"a": rng.integers(0, 3, rows) - 0.5, "b": rng.normal(size=rows).round(1), "c": last}
     weights = rng.integers(1, 9, rows).astype(float)
     found = []
-    for few in (0, 10_000):
+    for few, nearly in ((10_000, 2), (0, 2), (0, -1)):
         monkeypatch.setattr(merging, "FEW", few)
+        monkeypatch.setattr(merging, "NEARLY_ALL", nearly)
         found.append(merging.merge_equal(keys, weights))
-    for values in keys.values():
-        np.testing.assert_array_equal(values[found[0][0]], values[found[1][0]])
-    np.testing.assert_array_equal(found[0][1], found[1][1])
-    assert found[0][1].sum() == weights.sum()
+    for chosen, people in found:
+        np.testing.assert_array_equal(chosen, found[0][0])
+        np.testing.assert_array_equal(people, found[0][1])
+        assert people.sum() == weights.sum()
 
 
 def test_chunks_side_by_side_come_in_order_and_are_the_same(monkeypatch):

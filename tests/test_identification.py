@@ -98,9 +98,12 @@ def test_soft_law_is_the_mean_of_the_laws_over_all_thresholds():
     np.testing.assert_allclose(soft, np.mean(at, axis=0), atol=1e-9)
 
 
-def test_thresholds_carry_the_whole_range():
+@pytest.mark.parametrize("at_once", [2, 100])
+def test_thresholds_carry_the_whole_range(monkeypatch, at_once):
+    monkeypatch.setattr(laws, "TABLES_AT_ONCE", at_once)
     z, t, y, w = small_amounts(np.random.default_rng(3))
-    counts, lengths = laws.count_thresholds(z, t, y, w, (-1.0, 5.0))
+    parts = laws.count_thresholds(z, t, y, w, (-1.0, 5.0))
+    counts, lengths = (np.concatenate(part) for part in zip(*parts, strict=True))
     assert lengths.sum() == pytest.approx(6.0)
     means, shares = laws.arm_means(z, t, y, w)
     soft = laws.soft_law(means, shares, -1.0, 5.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ivicl._shared.products import cross
+
 
 def standardise(x: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     """Columns of x (N, D) with weighted mean 0 and variance 1; a constant column becomes zero.
@@ -20,6 +22,6 @@ def standardise(x: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     varies = span > 1e-13 * np.maximum(np.abs(low), np.abs(high))
     unit = np.where(varies, (0.5 * x - 0.5 * low) / np.where(varies, span, 1.0), 0.0)
     share = w / w.sum()
-    centred = np.where(varies, unit - share @ unit, 0.0)
-    variance = share @ centred**2
+    centred = np.where(varies, unit - cross(share, unit), 0.0)
+    variance = cross(share, centred**2)
     return centred / np.sqrt(np.where(variance > 0, variance, 1.0))

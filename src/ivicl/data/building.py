@@ -59,8 +59,10 @@ def build(
         weights = np.where(checked_sampling(sampling) > 0, weights, 0.0)  # who stands for nobody is not there
     everybody = z, t, weights, lost_rows(z, t, y, x, weights, missing)
     keep = rows_to_keep(z, t, None if free else y, x, weights, missing, notes, rows)
-    dropped, rows = int(rows[~keep].sum()), rows[keep]
-    z, t, y, weights = z.take(keep), t.take(keep), y.take(keep), weights[keep]
+    dropped = int(rows[~keep].sum())
+    z, t, y = z.take(keep), t.take(keep), y.take(keep)
+    if not keep.all():  # else the two stay one array
+        rows, weights = rows[keep], weights[keep]
     within = within and within.take(keep)
     seen = ~y.missing
     if not seen.any():

@@ -82,6 +82,8 @@ def _column_from_series(name: str, series: Any) -> Column:
         null = np.asarray(series.is_null().to_numpy(), dtype=bool)
         raw = series.to_numpy()
         if raw.dtype.kind in "iufb":
+            if not null.any():  # millions of numbers need not be copied; nobody writes into a column
+                return _numeric_column(name, raw.astype(np.float64, copy=False))
             array = raw.astype(np.float64)
             array[null] = np.nan
             return _numeric_column(name, array)

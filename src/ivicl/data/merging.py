@@ -8,23 +8,65 @@ import numpy as np
 
 FEW = 4_096
 """Rows up to which numpy is quicker: polars wakes its threads for each of many small studies."""
+LOOKED_AT = 1_024
+"""Rows that tell whether a key is continuous."""
+NEARLY_ALL = 0.9
+"""Share of them that must differ."""
 
 
 def merge_equal(keys: Mapping[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A row of each group of equal ones, in the order of the keys, and the sum of the group's weights."""
-    if len(weights) > FEW:
-        order = _all_different(next(iter(keys.values())))
-        return _by_polars(keys, weights) if order is None else (order, weights[order])
+    """A row of each group of equal ones, in the order of the keys, and the sum of the group's weights.
+
+    Where a key is continuous there is next to nothing to merge: rows are then sorted, for grouping them would take
+    several times the memory of the table.
+    """
     if not len(weights):
         return np.empty(0, np.int64), weights
-    order = np.lexsort(list(keys.values())[::-1])
-    new = np.zeros(len(weights), dtype=bool)
-    new[0] = True
-    for values in keys.values():
-        ordered = values[order]
-        new[1:] |= ordered[1:] != ordered[:-1]
+    columns = list(keys.values())
+    if len(weights) <= FEW:
+        order = np.lexsort(columns[::-1])
+        new = _new(columns, order)
+    elif any(map(_continuous, columns)):
+        order, new = _sorted(columns)
+    else:
+        return _by_polars(keys, weights)
+    if new.all():
+        return order, weights[whole(order, len(weights))]
     first = np.flatnonzero(new)
     return order[first], np.add.reduceat(weights[order], first)
+
+
+def _continuous(values: np.ndarray) -> bool:
+    some = values[:: -(-len(values) // LOOKED_AT)]
+    return len(np.unique(some)) > NEARLY_ALL * len(some)
+
+
+def _sorted(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The order of rows by all keys, and which of them, in that order, differ from the one before.
+
+    A key is asked only about rows that are alike in those before it.
+    """
+    order = np.argsort(columns[0], kind="stable")
+    new = _new(columns[:1], order)
+    for values in columns[1:]:
+        tied = np.flatnonzero(~(new & np.append(new[1:], True)))
+        if not len(tied):
+            break
+        rows, group = order[tied], np.cumsum(new[tied])
+        rows = rows[np.lexsort((values[rows], group))]
+        order[tied] = rows
+        new[tied] |= _new([values], rows)
+    return order, new
+
+
+def _new(columns: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """(N,) which of the rows differ from the one before."""
+    new = np.zeros(len(rows), dtype=bool)
+    new[:1] = True
+    for values in columns:
+        ordered = values[rows]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    return new
 
 
 def whole(rows: np.ndarray, n: int) -> np.ndarray | slice:
@@ -44,11 +86,10 @@ def merge_moments(
     rows, people = merge_equal(dict(keys) | {"the outcome": y} | ({} if v is None else {"the variance": v}), weights)
     if not len(rows):
         return rows, people, y[rows], y[rows]
-    new = np.zeros(len(rows), dtype=bool)
-    for values in keys.values():
-        ordered = values[rows]
-        new[1:] |= ordered[1:] != ordered[:-1]
-    new[0] = True
+    new = _new(list(keys.values()), rows)
+    if new.all():
+        alone = whole(rows, len(y))
+        return rows, people, y[alone], np.zeros(len(rows)) if v is None else v[alone]
     first = np.flatnonzero(new)
     inside = None if v is None else v[rows]
     return rows[first], *moments_by_group(np.cumsum(new) - 1, len(first), y[rows], people, inside)
@@ -63,16 +104,6 @@ def moments_by_group(
     mean = np.bincount(group, w * y, groups) / size
     squares = (y - mean[group]) ** 2 + (0 if v is None else v)
     return people, mean, np.bincount(group, w * squares, groups) / size
-
-
-def _all_different(first: np.ndarray) -> np.ndarray | None:
-    """The order of the rows where the first key alone tells them all apart, as continuous covariates do: then there is
-    nothing to merge, and grouping would take several times the memory of the table."""
-    if len(np.unique(first[:FEW])) < FEW:
-        return None
-    order = np.argsort(first, kind="stable")
-    ordered = first[order]
-    return order if (ordered[1:] > ordered[:-1]).all() else None
 
 
 def _by_polars(keys: Mapping[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

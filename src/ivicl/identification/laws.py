@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
 
 Number = TypeVar("Number")
 """An int, an array or a tensor: the cell index is arithmetic alone."""
+TABLES_AT_ONCE = 16_384
+"""Thresholds of an amount that are taken together."""
 
 
 def cell_index(z: Number, t: Number, y: Number) -> Number:
@@ -33,18 +36,24 @@ def count_cells(z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> n
 
 def count_thresholds(
     z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray, outcome_range: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The counts of 1{Y >= c} for every c in the range: (M, 2, 2, 2) tables, and the length of range of each.
 
     Between two observed values the table does not change, so finitely many tables carry the whole integral
-    E[Y(1) - Y(0)] = integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: no grid, no discretisation error.
+    E[Y(1) - Y(0)] = integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: no grid, no discretisation error. They come
+    some at a time: of an amount there may be as many as people, and the tables are larger than what they are made of.
     """
     low, high = outcome_range
     levels, place = np.unique(y, return_inverse=True)
     people = count_levels(z, t, place, w, len(levels) + 1)  # nobody reaches the last, the rest of the range
-    at_least = np.cumsum(people[..., ::-1], axis=-1)[..., ::-1]
-    ones = np.moveaxis(at_least, -1, 0)
-    return np.stack([ones[0] - ones, ones], axis=-1), np.diff(np.concatenate([[low], levels, [high]]))
+    lengths = np.diff(np.concatenate([[low], levels, [high]]))
+    del levels, place
+    from_above = people[..., ::-1]
+    np.cumsum(from_above, axis=-1, out=from_above)
+    for start in range(0, len(lengths), TABLES_AT_ONCE):
+        here = slice(start, start + TABLES_AT_ONCE)
+        ones = np.moveaxis(people[..., here], -1, 0)
+        yield np.stack([people[..., 0] - ones, ones], axis=-1), lengths[here]
 
 
 def law_of(counts: np.ndarray, pseudo_count: float = 0.0) -> np.ndarray:

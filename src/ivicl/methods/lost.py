@@ -8,6 +8,7 @@ and at thresholds, the same fill may be too narrow: each end moves outward by wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,14 +33,16 @@ MOST_ROWS = 20_000
 """Rows at which the law is estimated; more would change the average by nothing that is shown."""
 
 
-def count_tables(data: IVData) -> tuple[np.ndarray, np.ndarray]:
-    """(M, 2, 2, 3) people by [z][t][0, 1, lost], one table a threshold, and the length of outcome of each."""
+def count_tables(data: IVData) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(M, 2, 2, 3) people by [z][t][0, 1, lost], one table a threshold, and the length of outcome of each; some at a
+    time."""
     if data.binary:
-        return data.cells()[None], np.ones(1)
+        yield data.cells()[None], np.ones(1)
+        return
     data.of_each_person("a bound by thresholds")
-    counts, lengths = count_thresholds(data.z, data.t, data.y, data.w, data.outcome_range)
-    lost = np.broadcast_to(data.lost_counts(), (len(counts), 2, 2))[..., None]
-    return np.concatenate([counts, lost], axis=-1), lengths
+    for counts, lengths in count_thresholds(data.z, data.t, data.y, data.w, data.outcome_range):
+        lost = np.broadcast_to(data.lost_counts(), (len(counts), 2, 2))[..., None]
+        yield np.concatenate([counts, lost], axis=-1), lengths
 
 
 def soft_table(data: IVData) -> np.ndarray:
@@ -107,8 +110,8 @@ def beyond_the_fill(data: IVData, down: np.ndarray, up: np.ndarray, by_means: bo
     span = data.outcome_range[1] - data.outcome_range[0]
     found = []
     if data.binary or not by_means:
-        tables, lengths = count_tables(data)
-        found.append(lengths @ np.stack(_gaps(tables, down, up), axis=-1))
+        every = (lengths @ np.stack(_gaps(tables, down, up), axis=-1) for tables, lengths in count_tables(data))
+        found.append(sum(every, np.zeros(2)))
     if not data.binary:
         found.append(span * np.array(_gaps(soft_table(data), down, up)))
     if data.covariates:

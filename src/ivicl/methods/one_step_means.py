@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ivicl._shared.products import cross
 from ivicl._shared.ridge import logistic_without_own, ridge_without_own
 from ivicl._shared.scaling import standardise
 from ivicl.data import IVData
@@ -79,14 +80,16 @@ def adjusted_means(data: IVData) -> AdjustedMeans | None:
     number = -(-len(data.w) // MOST_ROWS) if data.design is None else 1
     if number == 1:
         return _adjusted(data)
-    blocks = [data.take(np.arange(k, len(data.w), number)) for k in range(number)]
-    found = [_adjusted(block) for block in blocks]
-    share = np.array([block.w.sum() for block in blocks]) / data.w.sum()
-    if any(each is None for each in found):
-        return None
-    means = sum(s * each.means for s, each in zip(share, found, strict=True) if each is not None)
-    covariance = sum(s**2 * each.covariance for s, each in zip(share, found, strict=True) if each is not None)
-    return AdjustedMeans(np.asarray(means), np.asarray(covariance))
+    means, covariance, people = np.zeros(9), np.zeros((9, 9)), data.w.sum()
+    for k in range(number):
+        block = data.take(np.arange(k, len(data.w), number))
+        found = _adjusted(block)
+        if found is None:
+            return None
+        share = block.w.sum() / people
+        means += share * found.means
+        covariance += share**2 * found.covariance
+    return AdjustedMeans(means, covariance)
 
 
 def _adjusted(data: IVData) -> AdjustedMeans | None:
@@ -110,7 +113,7 @@ def _adjusted(data: IVData) -> AdjustedMeans | None:
         slopes.append(weight[:, None] * read)
     scores = np.column_stack([*blocks, seen])
     covariance, degrees = score_covariance(scores, data, np.column_stack([*slopes, read]))
-    return AdjustedMeans(data.mass @ scores / data.mass.sum(), covariance, degrees)
+    return AdjustedMeans(cross(data.mass, scores) / data.mass.sum(), covariance, degrees)
 
 
 def score_covariance(scores: np.ndarray, data: IVData, slope: np.ndarray) -> tuple[np.ndarray, float]:
@@ -121,10 +124,10 @@ def score_covariance(scores: np.ndarray, data: IVData, slope: np.ndarray) -> tup
     if data.design is not None:
         found = mean_variance(scores, data, slope=slope)
         return found.covariance, float(found.degrees.min())
-    away = scores - data.w @ scores / data.n
-    squares = (away * data.w[:, None]).T @ away
+    away = scores - cross(data.w, scores) / data.n
+    squares = cross(away * data.w[:, None], away)
     if data.v is not None:
-        squares += (slope * (data.w * data.v)[:, None]).T @ slope
+        squares += cross(slope * (data.w * data.v)[:, None], slope)
     covariance: np.ndarray = squares / (data.n * max(data.n - 1.0, 1.0))
     return covariance, math.inf
 

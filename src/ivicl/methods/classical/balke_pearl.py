@@ -16,9 +16,6 @@ from ivicl.methods.estimands import ALL
 from ivicl.methods.inequalities import check, warning_of
 from ivicl.methods.lost import count_tables
 
-TABLES_AT_ONCE = 16_384
-"""Thresholds that are bounded together: of an amount there may be as many as people."""
-
 
 def outcome_ends(data: IVData) -> tuple[float, float, int]:
     """Bounds of the average effect in outcome units, and the number of tables whose law had to be repaired.
@@ -26,13 +23,10 @@ def outcome_ends(data: IVData) -> tuple[float, float, int]:
     For a bounded outcome each threshold is bounded sharply and the bounds are added up: valid, not always sharp. Lost
     outcomes, if they are free, may have been anything.
     """
-    every, lengths = count_tables(data)
     ends, repaired = np.zeros(2), 0
-    for start in range(0, len(lengths), TABLES_AT_ONCE):
-        here = slice(start, start + TABLES_AT_ONCE)
-        counts = every[here]
+    for counts, lengths in count_tables(data):
         cells = nearest_cells(counts)
-        ends += [lengths[here] @ end for end in free_ends(cells)]
+        ends += [lengths @ end for end in free_ends(cells)]
         repaired += int((np.abs(cells - law_of(counts)).max(axis=(1, 2, 3)) > 1e-12).sum())
     return float(ends[0]), float(ends[1]), repaired
 

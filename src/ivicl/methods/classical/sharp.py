@@ -85,11 +85,12 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 def _with_lost(data: IVData) -> MethodBounds:
     """The narrower of the bounds by thresholds and by the means: both hold wherever the lost outcomes are."""
     span = data.outcome_range[1] - data.outcome_range[0]
-    tables, lengths = count_tables(data)
     soft = soft_table(data)
     by_means = [span * float(end) for end in free_ends(nearest_cells(soft))]
-    by_thresholds = [float(lengths @ end) for end in free_ends(nearest_cells(tables))]
-    lower, upper = max(by_means[0], by_thresholds[0]), min(by_means[1], by_thresholds[1])
+    by_thresholds = np.zeros(2)
+    for tables, lengths in count_tables(data):
+        by_thresholds += [lengths @ end for end in free_ends(nearest_cells(tables))]
+    lower, upper = max(by_means[0], float(by_thresholds[0])), min(by_means[1], float(by_thresholds[1]))
     warnings = [NO_SAMPLING_ERROR]
     if not data.binary:
         warnings.append(

@@ -30,9 +30,10 @@ def merged_table(data: IVData) -> Table:
     """
     y = np.clip(data.y01, 0.0, 1.0)
     keys = {f"x{j}": data.x[:, j] for j in range(data.x.shape[1])} | {"z": data.z, "t": data.t}
+    spread = None
     if data.v is None and ((y == 0) | (y == 1)).all():
         first, people = merge_equal(keys | {"y": y}, data.mass)
-        mean, spread = y[first], np.zeros(len(first))
+        mean = y[first]
     else:
         first, people, mean, spread = merge_moments(keys, y, data.mass, data.v)
     rows = whole(first, len(data.w))

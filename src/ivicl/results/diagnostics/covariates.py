@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ivicl._shared.products import cross, times
 from ivicl._shared.scaling import standardise
 from ivicl._shared.special import expit
 from ivicl.data import IVData
@@ -39,13 +40,13 @@ def varying(x: np.ndarray) -> np.ndarray:
 
 def standardised_rows(data: IVData, most: float = MOST_ROWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Covariates that vary, standardised, with z and masses; a fixed random choice of rows when there are very many."""
-    x, z, w = data.x[:, varying(data.x)], data.z, data.mass
+    varies, z, w = varying(data.x), data.z, data.mass
     if len(w) > most:
         rows = np.random.default_rng(0).choice(len(w), MOST_ROWS, replace=False)
-        if len(np.unique(z[rows])) == 2:
-            kept = varying(x[rows])
-            x, z, w = (x[rows], z[rows], w[rows]) if kept.all() else (x, z, w)
-    return standardise(x, w), z, w
+        x = data.x[rows][:, varies]
+        if len(np.unique(z[rows])) == 2 and varying(x).all():
+            return standardise(x, w[rows]), z[rows], w[rows]
+    return standardise(data.x[:, varies], w), z, w
 
 
 def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, steps: int = 25) -> np.ndarray:
@@ -58,9 +59,9 @@ def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, 
     beta[0] = np.log(share / (1 - share))
     current = _objective(features, z, w, ridge, beta)
     for _ in range(steps):
-        fitted = expit(features @ beta)
-        gradient = features.T @ (w * (z - fitted)) - ridge * beta
-        curvature = (features * (w * fitted * (1 - fitted))[:, None]).T @ features + np.diag(ridge)
+        fitted = expit(times(features, beta))
+        gradient = cross(features, w * (z - fitted)) - ridge * beta
+        curvature = cross(features * (w * fitted * (1 - fitted))[:, None], features) + np.diag(ridge)
         step = np.linalg.solve(curvature, gradient)
         size = 1.0
         while size > 1e-4 and (value := _objective(features, z, w, ridge, beta + size * step)) < current:
@@ -71,10 +72,10 @@ def logistic_ridge(x: np.ndarray, z: np.ndarray, w: np.ndarray, penalty: float, 
         if value - current < 1e-10 * abs(current):
             break
         current = value
-    return expit(features @ beta)
+    return expit(times(features, beta))
 
 
 def _objective(features: np.ndarray, z: np.ndarray, w: np.ndarray, ridge: np.ndarray, beta: np.ndarray) -> float:
     """Penalised log likelihood."""
-    score = features @ beta
-    return float(w @ (z * score - np.logaddexp(0, score)) - ridge @ beta**2 / 2)
+    score = times(features, beta)
+    return float(cross(w, z * score - np.logaddexp(0, score)) - ridge @ beta**2 / 2)

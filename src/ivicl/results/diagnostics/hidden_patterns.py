@@ -20,6 +20,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ivicl._shared.products import cross, times
 from ivicl._shared.scaling import standardise
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.end_scores import EFFECT_ENDS, end_scores
@@ -57,22 +58,24 @@ def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: floa
     scores = end_scores(rows.law, rows.propensity, rows.z, rows.t, rows.y, rows.w, which=EFFECT_ENDS)
     squares = scores.score**2 + scores.slope**2 * rows.v[:, None]
     total = rows.w.sum()
-    errors = [span * float(se) for se in np.sqrt(rows.w @ squares) / total]
+    errors = [span * float(se) for se in np.sqrt(cross(rows.w, squares)) / total]
     basis = _known(rows)
     away, spread = rows.w * (rows.z - rows.propensity), rows.w * rows.propensity * (1 - rows.propensity)
-    labels, found = [], []
+    number, labels, found, assigned = 0, list[str](), list[np.ndarray](), list[np.ndarray]()
     for names_here, raw in _patterns(rows, names):
         patterns = _freed(raw, basis, rows.w)
-        labels += names_here
-        found.append((patterns, _tail(patterns.T @ away, (patterns**2).T @ spread)))
-    if not found:
+        p = _tail(cross(patterns, away), cross(patterns**2, spread))
+        number += len(p)
+        perhaps = p < LEVEL  # when all patterns are counted fewer of them will do
+        labels += [label for label, kept in zip(names_here, perhaps, strict=True) if kept]
+        found.append(patterns[:, perhaps])
+        assigned.append(p[perhaps])
+    if not number:
         return None
-    assigned = np.concatenate([p for _, p in found])
-    number = len(assigned)
-    suspect = assigned * number < LEVEL
+    suspect = np.concatenate(assigned) * number < LEVEL
     if not suspect.any():
         return HiddenPattern(1.0, "", 0.0, 0.0, *errors)
-    chosen = np.column_stack([patterns[:, p * number < LEVEL] for patterns, p in found])
+    chosen = np.column_stack(found)[:, suspect]
     fared = np.minimum(_fared(chosen, rows, scores.score, squares) * chosen.shape[1], 1.0)
     best = int(fared.argmin())
     label = labels[int(np.flatnonzero(suspect)[best])]
@@ -109,7 +112,7 @@ def _fared(patterns: np.ndarray, rows: RowLaws, score: np.ndarray, squares: np.n
     surprise = np.zeros((patterns.shape[1], 2))
     for arm in (0, 1):
         here = (rows.w * (rows.z == arm))[:, None]
-        sums, variance = patterns.T @ (here * score), (patterns**2).T @ (here * squares)
+        sums, variance = cross(patterns, here * score), cross(patterns**2, here * squares)
         surprise += sums**2 / np.where(variance > 0, variance, np.inf)
     found: np.ndarray = np.minimum(2 * np.exp(-surprise.max(axis=1) / 2), 1.0)  # chi-squared, two arms; two ends
     return found
@@ -125,17 +128,17 @@ def _tail(sums: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 def _known(rows: RowLaws) -> np.ndarray:
     """(N, k) what is no news: a line in the covariates. (Not the fits: what they found of a pattern would hide it.)"""
-    columns = np.column_stack([np.ones(len(rows.w)), standardise(rows.x, rows.w)])
-    root = np.sqrt(rows.w)[:, None]
-    left, singular, _ = np.linalg.svd(columns * root, full_matrices=False)
-    basis: np.ndarray = left[:, singular > 1e-6 * singular[0]]
+    columns, w = np.column_stack([np.ones(len(rows.w)), standardise(rows.x, rows.w)]), rows.w[:, None]
+    values, vectors = np.linalg.eigh(cross(columns * w, columns))
+    told = values > 1e-12 * values[-1]
+    basis: np.ndarray = times(columns, vectors[:, told] / np.sqrt(values[told])) * np.sqrt(w)
     return basis
 
 
 def _freed(patterns: np.ndarray, basis: np.ndarray, w: np.ndarray) -> np.ndarray:
     root = np.sqrt(w)[:, None]
     weighted = patterns * root
-    free: np.ndarray = (weighted - basis @ (basis.T @ weighted)) / root
+    free: np.ndarray = (weighted - times(basis, cross(basis, weighted))) / root
     return free
 
 
@@ -216,9 +219,10 @@ def _size(rows: RowLaws, chosen: np.ndarray) -> tuple[float, float]:
     for z in (0, 1):
         here = rows.w * (arm == z)
         features = np.column_stack([np.ones(len(here)), chosen])
-        gram = (features * here[:, None]).T @ features
+        weighted = features * here[:, None]
+        gram = cross(weighted, features)
         ridge = np.diag(np.r_[1e-9, np.full(chosen.shape[1], 1.0)]) * max(1.0, 1e-3 * float(np.trace(gram)) / len(gram))
-        change = features @ np.linalg.solve(gram + ridge, (features * here[:, None]).T @ residual)
+        change = times(features, np.linalg.solve(gram + ridge, cross(weighted, residual)))
         for q, end in enumerate((lower, upper)):
             moved[q] += share @ (change * end[:, z]).sum(axis=1)
     return float(abs(moved[0])), float(abs(moved[1]))

@@ -140,8 +140,8 @@ class Regression:
     def _mix(self, rows: Recoded) -> None:
         """Weights of the candidates in each arm, and of the propensity's."""
         worth = np.exp(-np.array(constants.COSTS) / rows.source.total)
-        arms = [Likelihoods(worth) for _ in range(2)]
-        chance = Likelihoods(np.ones(3))
+        arms = [Likelihoods(worth, 2 * size) for size in rows.arms]
+        chance = Likelihoods(np.ones(3), sum(rows.arms))
 
         def likely(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
             x = chunk.wide

@@ -87,8 +87,8 @@ class Source:
         self.counts = np.stack(counts, 1).reshape(2, 2, 2)
         """People by [z][t][y]."""
         self.total = float(w.sum())
-        # By (z, t), and within it as they came.
-        self._rows = rows[np.argsort(group, kind="stable")]
+        # By (z, t), and within it as they came. Half as large as what numpy makes of places.
+        self._rows = rows[np.argsort(group, kind="stable")].astype(np.uint32)
         self._table = table
         starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=4))]).tolist()
         self.plan = [
@@ -114,7 +114,7 @@ class Source:
     def shown(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Of a chunk, the rows whose laws are handed out: their places in the chunk, and in the table."""
         _, start, stop = self.plan[number]
-        rows = self._rows[start:stop]
+        rows = self._rows[start:stop].astype(np.intp)
         here = np.flatnonzero(rows % self._step == 0)
         return here, rows[here]
 
@@ -238,6 +238,14 @@ class Recoded:
     @property
     def columns(self) -> int:
         return len(self._kept)
+
+    @property
+    def arms(self) -> list[int]:
+        """Rows of each."""
+        sizes = [0, 0]
+        for group, start, stop in self.source.plan:
+            sizes[(group // 2) ^ self._flips[2]] += stop - start
+        return sizes
 
     def chunk(self, number: int) -> Chunk:
         flip_t, flip_y, flip_z = self._flips
