@@ -158,7 +158,7 @@ def test_an_estimand_that_nobody_knows_here_is_not_cut_to_the_range_of_effects()
     [
         ({"alpha": 0}, "alpha must lie between 0 and 1"),
         ({"alpha": "x"}, "alpha must be a number between 0 and 1"),
-        ({"combine": "sum"}, "combine must be one of means, comonotone, independent, randomised"),
+        ({"combine": "sum"}, "combine must be 'means', 'comonotone', 'independent' or 'randomised'"),
         ({"n_thresholds": 0}, "n_thresholds must be a whole number of at least 1"),
         ({"random_state": 1.5}, "random_state must be a whole number"),
         ({"method": "balke-perl"}, "there is no method 'balke-perl'; the nearest name is 'balke-pearl'"),
