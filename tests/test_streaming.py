@@ -21,7 +21,7 @@ from ivicl.methods.pretrained import batching  # noqa: E402
 from ivicl.methods.pretrained.runtime import Model  # noqa: E402
 from ivicl.methods.pretrained.schema_2 import Posteriors  # noqa: E402
 from ivicl.methods.pretrained.stacks import Table, stacked  # noqa: E402
-from ivicl.methods.pretrained.streaming import kept, source  # noqa: E402
+from ivicl.methods.pretrained.streaming import covariates, kept, source  # noqa: E402
 from ivicl.methods.pretrained.streaming.weights import PLACES, Weights  # noqa: E402
 from small_network import small_network  # noqa: E402
 
@@ -134,6 +134,19 @@ def test_neither_chunks_nor_room_nor_the_order_of_rows_show(model, name, monkeyp
     for other in (turned, whole):
         for part in ("effect", "anchor", "unit", "mass"):
             assert np.abs(getattr(first, part) - getattr(other, part)).max() < 1e-6, part
+
+
+def test_beyond_the_rows_of_training_a_part_of_the_error_stays(model, monkeypatch):
+    """If the instrument depends on covariates, and only then; up to there the graph's unit is as it is."""
+    rows = TABLES["binary"]
+    leaning = replace(rows, z=(rows.x[:, 0] / rows.x[:, 0].std() + np.random.default_rng(1).normal(size=700) > 0) * 1.0)
+    before = [model.staged.predict(each).unit for each in (rows, leaning)]
+    monkeypatch.setattr(covariates, "TRAINED_ROWS", 7)
+    after = [model.staged.predict(each).unit for each in (rows, leaning)]
+    grown = [(a / b)[0, :10] for a, b in zip(after, before, strict=True)]  # the last one is as large as it may be
+    assert 1 <= grown[0].max() < 1.5 < 4 < grown[1].min()
+    assert covariates.beyond_training(700, 0.3) == pytest.approx(np.sqrt(1 + 0.46**2 * 99))
+    assert covariates.beyond_training(7, 0.3) == 1 == covariates.beyond_training(10**7, 0.0)
 
 
 def test_copies_and_weights_are_the_same(model):

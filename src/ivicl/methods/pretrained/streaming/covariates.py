@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.constants import PACE, TRUST
+from ivicl.methods.pretrained.streaming.constants import PACE, STAYS, TRAINED_ROWS, TRUST, VARIES
 from ivicl.methods.pretrained.streaming.doubts import DoubtSums
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
@@ -59,7 +59,17 @@ def read_rows(
     trust[1] += TRUST
     mix = softmax(trust.T).T
     anchor = first.plug_in + unit * (mix[1:] * every).sum(0).clip(-40, 40)
-    return Found(pooled, anchor, unit, seen)
+    return Found(pooled, anchor, unit * beyond_training(rows.count, doubts.spread), seen)
+
+
+def beyond_training(rows: int, spread: float) -> float:
+    """What a unit is multiplied by where a table has more rows than the network has learnt from.
+
+    Errors of P(Z=1 | x) and of the law that the regressions cannot follow do not fall with the number of rows; together
+    they move a one-step end. Where the instrument depends on nothing they do not.
+    """
+    stays = STAYS * min(spread / VARIES, 1.0)
+    return float(np.sqrt(1 + stays**2 * max(rows / TRAINED_ROWS - 1, 0.0)))
 
 
 class _Path:

@@ -31,15 +31,20 @@ class DoubtSums(LawSums):
         people, surprise = chunk.w.sum(), chunk.w @ (left * np.log(own)).sum(1)
         return [people, chunk.w @ active, chunk.w @ gains, chunk.w @ moments, people * arm, surprise * arm]
 
+    @property
+    def spread(self) -> float:
+        """Standard deviation of P(Z=1 | x)."""
+        mean, square, _ = self._sums[3] / self._sums[0]
+        return float(np.sqrt(max(square - mean**2, 0)))
+
     def answer(self, unit: np.ndarray) -> np.ndarray:
         """(DOUBTS,) with the units (Q,) of the quantities."""
         total, active, gains, moments, people, surprise = self._sums
-        mean, square, inverse = moments / total
-        spread = np.sqrt(max(square - mean**2, 0))
+        inverse = moments[2] / total
         gained = gains / total / np.tile(unit[2:6], len(BLUR))
         gap = surprise / np.maximum(people, 1)
         parts = [
-            active / total, np.log(gained + 0.01) / 5, [4 * spread], [np.log(inverse)],
+            active / total, np.log(gained + 0.01) / 5, [4 * self.spread], [np.log(inverse)],
             (5 * gap).clip(-2, 2), (gap * np.sqrt(people) / 3).clip(-3, 3),
         ]  # fmt: skip
         return np.concatenate(parts)

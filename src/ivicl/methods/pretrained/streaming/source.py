@@ -240,6 +240,11 @@ class Recoded:
         return len(self._kept)
 
     @property
+    def count(self) -> int:
+        """Rows in all."""
+        return sum(self.arms)
+
+    @property
     def arms(self) -> list[int]:
         """Rows of each."""
         sizes = [0, 0]
