@@ -41,13 +41,12 @@ def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
     model = _graph(rounded(network))
     _share_constants(model)
     _store_half(model)
+    _shorten_names(model)
     about: dict[str, Any] = schema_2.ABOUT | {PLACES: _places(model, network)}
     record = {"schema": schema_2.SCHEMA, **about, "network": network.config.to_dict(), **record}
     for key, value in (("ivicl", json.dumps(record, sort_keys=True)), ("checksum", "ivicl-sha256:" + "0" * 64)):
         entry = model.metadata_props.add()
         entry.key, entry.value = key, value
-    for node in model.graph.node:
-        node.name = ""  # nobody reads it, and it is a fifth of the graph beside the weights
     onnx.checker.check_model(model)
     content = model.SerializeToString(deterministic=True)
     digest = hashlib.sha256(content).hexdigest()
@@ -123,6 +122,32 @@ def _share_constants(model: Any) -> None:
     for node in model.graph.node:
         for place, name in enumerate(node.input):
             node.input[place] = renamed.get(name, name)
+
+
+def _shorten_names(model: Any) -> None:
+    """Numbers for what tracing has named: nobody reads the names, and they are half of the graph beside the weights.
+
+    Inputs and outputs keep theirs. A branch has a graph of its own, which may use what is outside of it.
+    """
+    kept = {value.name for value in (*model.graph.input, *model.graph.output)} | {""}
+    short: dict[str, str] = {}
+
+    def shortened(name: str) -> str:
+        return name if name in kept else short.setdefault(name, f"{len(short):x}")
+
+    def shorten(graph: Any) -> None:
+        for named in (*graph.initializer, *graph.input, *graph.output):
+            named.name = shortened(named.name)
+        for node in graph.node:
+            node.name = ""
+            for names in (node.input, node.output):
+                names[:] = [shortened(name) for name in names]
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    shorten(attribute.g)
+        del graph.value_info[:]
+
+    shorten(model.graph)
 
 
 def _places(model: Any, network: IVNetwork) -> dict[str, list[Any]]:

@@ -63,6 +63,8 @@ class ExactPosteriors:
     """(B,) convergence between chains: 1 when they agree."""
     quantile_se: np.ndarray
     """(B, 5) Monte Carlo standard errors of the 0.5, 5, 50, 95 and 99.5 % quantiles of the effect."""
+    visits: np.ndarray
+    """(B,) values that the shares of the effect's bins are counted from."""
     n_states: int
     """States of chains used for each table."""
     draws: tuple[MeanDraws, ...] = ()
@@ -129,7 +131,7 @@ def exact_posteriors(
                     break
 
     found = [block.result() for block in blocks]
-    names = ("effect", "lower", "upper", "r_hat", "quantile_se")
+    names = ("effect", "lower", "upper", "r_hat", "quantile_se", "visits")
     together = {name: np.concatenate([getattr(f, name) for f in found]) for name in names}
     draws = tuple(one for f in found for one in f.draws)
     return ExactPosteriors(**together, n_states=min(f.n_states for f in found), draws=draws)
@@ -210,11 +212,12 @@ class _Block:
         return ratio
 
     def result(self) -> ExactPosteriors:
-        summed = (histogram.sum(axis=1) for histogram in (self.effect, self.lower, self.upper))
+        summed = [histogram.sum(axis=1) for histogram in (self.effect, self.lower, self.upper)]
         effect, lower, upper = (h / h.sum(axis=1, keepdims=True) for h in summed)
+        visits = summed[0].sum(axis=1)
         n_states = self.n_sweeps * self.n_chains
         draws = tuple(joined(parts) for parts in self.kept if parts)
-        return ExactPosteriors(effect, lower, upper, self.r_hat(), self.quantile_se(), n_states, draws)
+        return ExactPosteriors(effect, lower, upper, self.r_hat(), self.quantile_se(), visits, n_states, draws)
 
 
 def _quantiles(histogram: np.ndarray) -> np.ndarray:
