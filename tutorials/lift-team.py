@@ -2,8 +2,8 @@
 # # For a lift team
 #
 # You run lift tests by the thousand: a random half of the audience may be shown the ad, some of them see it,
-# and you want one row a campaign, in the warehouse, by tomorrow. Nobody looks at each result, so that each has
-# to say itself when it cannot be trusted. The campaigns here are made up, with a seed; put your table in their
+# and you want one row per campaign, in the warehouse, by tomorrow. Nobody looks at each result, so each has
+# to say for itself when it cannot be trusted. The campaigns here are made up, with a seed; put your table in their
 # place.
 
 # %%
@@ -75,10 +75,10 @@ bounds.select(
 #
 # | you ask | column | why |
 # |---|---|---|
-# | What did the ad do to those who saw it? | `att_*` | nobody else could see it, so that this is a number with an interval |
+# | What did the ad do to those who saw it? | `att_*` | nobody else could see it, so this is a number with an interval |
 # | By how many per cent did it raise their buying? | `lift_*` | the same, relative to what they would have done |
 # | What did the campaign do to the audience? | `itt_*` | diluted by those who were not reached |
-# | What would it do if *everybody* saw it? | `lower`, `upper` | a set: those who were never reached never showed it |
+# | What would it do if *everybody* saw it? | `lower`, `upper` | a set: those never reached never showed its effect |
 
 # %%
 clear = bounds.filter(pl.col("att_lower") > 0)
@@ -107,9 +107,9 @@ forest_of_rows(
 #
 # ## A campaign that is broken
 #
-# Say a logging fault drops most buyers of the offered who did not see the ad, and marks some people as having
-# seen it who were never offered it. The numbers would still come out. The row has the grade *stop*, and Python
-# warns once for the whole table:
+# Say a logging fault drops most buyers among those who were offered the ad but did not see it, and marks some people
+# as having seen it who were never offered it. The numbers would still come out. The row has the grade *stop*, and
+# Python warns once for the whole table:
 
 # %%
 import warnings
@@ -133,7 +133,7 @@ print(f"{caught[0].category.__name__}: {caught[0].message}")
 # ## Thousands, and in Spark
 #
 # On one machine `ivicl batch studies.parquet --by campaign ... -o bounds.parquet --resume` holds no rows in
-# memory and goes on after an interruption. In Spark the merge runs where the data lie, one model a worker, and
+# memory and resumes after an interruption. In Spark the merge runs where the data are, with one model per worker, and
 # the answer is a Spark frame:
 
 # %%

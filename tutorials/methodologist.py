@@ -1,8 +1,8 @@
 # %% [markdown]
 # # For a methodologist
 #
-# You have a method of your own, or a prior, and want to know how it does. Everything that ships is an object of
-# the same kind as yours: a method, a recipe for training, a benchmark. It needs `pip install 'ivicl[train]'`.
+# You have a method of your own, or a prior, and want to know how well it does. Everything that ships is an object of
+# the same kind as yours: a method, a recipe for training, a benchmark. This page needs `pip install 'ivicl[train]'`.
 #
 # ## A method of your own
 #
@@ -56,7 +56,7 @@ roles = dict(outcome="y", treatment="t", instrument="z", weights="people")
 IVBounds(mine, spread=0.02).fit(trial, **roles)
 
 # %% [markdown]
-# That is the whole of it: summary, ladder, report, `fit_many` and the command line read the object. Beside others:
+# That is all: summary, ladder, report, `fit_many` and the command line read the object. Beside other methods:
 
 # %%
 compare(
@@ -95,7 +95,7 @@ log = sorted(
 print("\n".join(log))
 
 # %% [markdown]
-# On the command line the same, with the export: `ivicl train --recipe smoke --set prior.gamma=0.2 -o runs/mine`. A real
+# The same on the command line, with the export: `ivicl train --recipe smoke --set prior.gamma=0.2 -o runs/mine`. A real
 # run takes hours ([training](../training.md)). Here, the export and a fit with what came out:
 
 # %%
@@ -112,8 +112,8 @@ print(f"the model that ships      {good.lower:+.3f} to {good.upper:+.3f}")
 # %% [markdown]
 # ## A benchmark
 #
-# One file adds one: how a data set is drawn, and the truth that only a simulation knows. Here half of the people comply
-# and the effect is the same for all, which is just what our method believes.
+# One file adds a benchmark: how a data set is drawn, and the truth that only a simulation knows. Here half of the
+# people comply and the effect is the same for all, which is just what our method believes.
 
 # %%
 import numpy as np
@@ -160,7 +160,7 @@ Markdown(tables.to_markdown(tables.tables_of(runs, benchmark)))
 
 # %% [markdown]
 # *Valid* is the share of intervals that hold the truth. Methods that an installed package names in an entry
-# point stand in the same table by name (`ivicl bench half --methods nearly-equal,ivicl`); an object at hand can
+# point appear in the same table by name (`ivicl bench half --methods nearly-equal,ivicl`); an object at hand can
 # be asked directly:
 
 # %%
@@ -177,7 +177,7 @@ for spread in (0.02, 0.1, 0.3):
 
 # %% [markdown]
 # A belief, however convenient, is no allowance for sampling error: our method is told the truth about the
-# effects here and still misses where its spread is small. Ten data sets show the way, they prove nothing.
+# effects here and still misses where its spread is small. Ten data sets show the way; they prove nothing.
 
 # %% [markdown]
 # Next: [how it works](../method.md), [the prior](../prior.md), [training](../training.md), [the model

