@@ -1,4 +1,4 @@
-"""The errors a user can cause, each one sentence that names the column and the values found; and one warning.
+"""The errors that a user can cause, each with one sentence that names the column and the values found; and one warning.
 
 >>> from ivicl import IVBounds
 >>> issubclass(MissingDependencyError, InputError), issubclass(ModelFileError, InputError)
@@ -9,7 +9,7 @@
 ...     print(f"{type(error).__name__}: {error}")
 InputError: there is no method 'balke-perl'; the nearest name is 'balke-pearl'.
 
-Data that contradict the design are not an error but a `DesignWarning`, which can be made one, or be kept quiet:
+Data that contradict the design are not an error but give a `DesignWarning`, which can be turned into one, or silenced:
 
 >>> against_the_design = [199, 0, 1, 0, 0, 199, 0, 1]
 >>> with warnings.catch_warnings(record=True) as caught:
@@ -37,7 +37,7 @@ class InputError(IVICLError, ValueError):
 
 
 class MissingDependencyError(InputError, ImportError):
-    """An optional part is not installed; the message names the extra to install. Also an ImportError, as it is one."""
+    """An optional dependency is not installed; the message names the extra to install."""
 
 
 class ModelFileError(InputError):
@@ -50,7 +50,7 @@ class DesignWarning(UserWarning):
 
 @contextmanager
 def design_warnings_off() -> Iterator[None]:
-    """For callers that say a stop in words of their own (the commands), or that judge methods (the benchmarks)."""
+    """Silence DesignWarning, for callers that report it themselves (the commands) or judge methods (the benchmarks)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DesignWarning)
         yield

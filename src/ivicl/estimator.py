@@ -26,10 +26,10 @@ class IVBounds:
     Args:
         method: the name of a method (`ivicl methods` lists them), or a `Method` of your own.
         alpha: the interval has credibility or confidence 1 - alpha.
-        estimand: what is asked for, as "ATE", "ATT", "ATU", "EY1", "EY0", "RR", "ITT", "LATE" or "LIFT"; None is the
+        estimand: what to bound: "ATE", "ATT", "ATU", "EY1", "EY0", "RR", "ITT", "LATE" or "LIFT"; None is the
             method's own (LATE for `late`, ATE for the others). All that a method knows is in `res.estimands`.
-        assume: what you grant beyond the method's own assumptions, as ("no-defiers",): nobody is moved against one
-            direction of the instrument. `ivicl methods --format json` says which methods can make use of what.
+        assume: what you grant beyond the method's own assumptions, such as ("no-defiers",): the instrument moves
+            nobody against its direction. `ivicl methods --format json` says which methods can use which assumptions.
         combine: what the network makes of an outcome that is not binary: "means" bounds the effects that the means
             of the outcome allow, in one pass; the others make `n_thresholds` binary problems of it: "comonotone" adds
             their quantiles and never claims more than they do; "independent" lets their errors cancel, which gives an
@@ -101,7 +101,7 @@ class IVBounds:
         return self
 
     def __repr__(self) -> str:
-        """The call that makes it, with what differs from the defaults."""
+        """The call that makes this estimator, with the parameters that differ from their defaults."""
         named = _named_parameters()
         told = [f"{k}={v!r}" for k, v in self.get_params().items() if k not in named or v != named[k]]
         return f"IVBounds({', '.join(told)})"
@@ -128,27 +128,27 @@ class IVBounds:
         """Bounds from a table: any frame that narwhals reads (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
         Args:
-            df: the table, one row a person, or a row of weight k for k people.
+            df: the table, with one row per person, or a row of weight k for k people.
             outcome: column of the outcome: two values, or numbers in a bounded range.
             treatment: column of the treatment taken, two values.
             instrument: column of the instrument, two values.
             covariates: columns of covariates; text becomes one column for each level.
             weights: column of frequency weights: how many people a row stands for.
-            cluster: column of the groups (schools, villages) that were sampled or assigned together: their people are
-                not independent, and the interval allows for it.
+            cluster: column of the groups (schools, villages) that were sampled or assigned together: people in the same
+                group are not independent, and the interval allows for it.
             strata: column of the blocks within which people, or clusters, were sampled or assigned.
             sampling_weights: column of sampling weights: how many people of the population each person stands for. The
                 bounds are then about the population; only ratios of the weights matter.
-            outcome_range: smallest and largest possible outcome; those seen when None.
-            missing: rows with missing covariates: "drop" them, fill them with an "indicator" beside, or "raise".
+            outcome_range: smallest and largest possible outcome; with None, the smallest and largest observed.
+            missing: rows with missing covariates: "drop" them, fill them and add an "indicator" column, or "raise".
             missing_outcome: people whose outcome is missing: "drop" them, as if they were like the others, or "bounds":
-                it may have been anything in the range.
+                their outcomes may have been anything in the range.
             ones: which value of a two-valued column means 1, as in `ones={"arm": "encouraged"}`; otherwise the larger,
                 or the later in sort order, does.
             cap: where amounts are cut off, a number or a quantile such as "99%": the effect is then that on the smaller
                 of outcome and cap.
-            bins: cut covariates with more different numbers than this into so many groups of about equal size: for
-                tables in an engine, of which more than a million different rows would be sampled.
+            bins: cut covariates with more different numbers than this into this many groups of about equal size, so
+                that huge tables merge instead of being sampled.
         """
         request = self.request()
         roles = Roles(
@@ -184,21 +184,21 @@ class IVBounds:
         return self._run(data, self.request())
 
     def fit_many(self, df: Any, *, by: str | Sequence[str], **roles: Unpack[ManyRoleArguments]) -> Any:
-        """Bounds for many studies in one table: one row a study, in order of first appearance.
+        """Bounds for many studies in one table: one row per study, in order of first appearance.
 
         `by` names the column, or columns, that tell the studies apart; the other keywords are those of `fit`. A study
-        that cannot be fitted has its reason in the column `error`. Without `outcome_range`, the range of the whole
+        that cannot be fitted has the reason in the column `error`. Without `outcome_range`, the range of the whole
         table holds for every study. `outcome` may be a list: then there is one row for each study and outcome, named in
         a column `outcome`, and `outcome_range` may be a dictionary by outcome. The answer is a frame of the caller's
-        kind (pandas, pyarrow), otherwise polars. Studies that contradict an assumption (grade stop) are one warning in
-        all.
+        kind (pandas, pyarrow), otherwise polars. All studies that contradict an assumption (grade stop) share one
+        warning.
         """
         from ivicl.scale.many import fit_many
 
         return fit_many(self, df, by, roles)
 
     def request(self) -> Request:
-        """The parameters as the methods take them; an InputError for what cannot be."""
+        """The parameters as the methods take them; an InputError if they are not valid."""
         return checked_request(self.method, self.get_params(), self.options)
 
     def _run(self, data: IVData, request: Request) -> BoundsResult:
@@ -206,7 +206,7 @@ class IVBounds:
         result = make_result(method, method.bounds(data, request), data, request)
         headline = result.diagnostics.headline
         if headline:
-            # At the line that called fit, fit_counts or fit_data.
+            # The warning points at the line that called fit, fit_counts or fit_data.
             warnings.warn(headline, DesignWarning, stacklevel=3)
         return result
 

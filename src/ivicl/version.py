@@ -1,3 +1,3 @@
-"""The version, written down once: the build reads it from here. importlib.metadata would slow every cold command."""
+"""The version, in one place: the build reads it from here. importlib.metadata would slow down every cold command."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""Checks of arguments that several rooms take, each with one sentence for all of them."""
+"""Checks of arguments that several rooms take, so that each complaint is worded in one place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ivicl.errors import InputError
 
 
 def check_alpha(alpha: Any) -> float:
-    """One minus the level of an interval; numpy's numbers are as good as Python's.
+    """Check alpha, one minus the level of an interval, and return it as a float; numpy's numbers are accepted too.
 
     Examples:
         >>> check_alpha(0.05)

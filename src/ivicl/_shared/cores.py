@@ -1,4 +1,4 @@
-"""How many cores to use, and work spread over them that stays in order and in memory."""
+"""How many cores to use, and how to spread work over them in order and with little memory."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ Answer = TypeVar("Answer")
 
 
 def threads_asked() -> int:
-    """OMP_NUM_THREADS, as other numerical libraries have it; 0 where it does not say."""
+    """OMP_NUM_THREADS, which other numerical libraries follow too; 0 if it is not set to a number."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() else 0
 
 
 def threads() -> int:
     """Threads that numerical libraries may use: OMP_NUM_THREADS, or the cores this process may run on."""
-    count = getattr(os, "process_cpu_count", os.cpu_count)  # the first, of Python 3.13, knows of taskset and the like
+    # `process_cpu_count`, new in Python 3.13, respects limits such as taskset's.
+    count = getattr(os, "process_cpu_count", os.cpu_count)
     return threads_asked() or count() or 1
 
 
 def in_order(work: Callable[[Item], Answer], items: Iterable[Item], workers: int) -> Iterator[Answer]:
-    """`work` on each item, in threads; the answers come in the order of the items.
+    """Run `work` on each item, in threads; the answers come in the order of the items.
 
-    At most two items for each thread are taken ahead of the answers. (`Executor.map` takes all items at once, so that
-    a generator of large arrays would be in memory as a whole.)
+    At most two items per thread are taken ahead of the answers. (`Executor.map` takes all items at once, so everything
+    from a generator of large arrays would be in memory together.)
     """
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Answer]] = deque()
@@ -40,5 +41,5 @@ def in_order(work: Callable[[Item], Answer], items: Iterable[Item], workers: int
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            for future in waiting:  # an error, or a caller who has seen enough
+            for future in waiting:  # left over after an error, or when the caller stops early
                 future.cancel()

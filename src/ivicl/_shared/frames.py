@@ -1,4 +1,4 @@
-"""Giving back the kind of frame that the caller gave."""
+"""Answering with the same kind of frame that the caller passed in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 EAGER = ("pandas", "modin", "cudf", "pyarrow")
-"""Kinds that can be given back; a lazy frame, a dict or a file is answered in polars."""
+"""Kinds that can be returned; a lazy frame, a dict or a file is answered with a polars frame."""
 
 
 def kind_of(df: Any) -> str:
@@ -28,6 +28,6 @@ def as_kind(frame: Any, kind: str) -> Any:
         return frame.to_arrow()
     import narwhals as nw
 
-    # By way of numpy, where a missing number is nan: polars' own conversion to pandas needs pyarrow.
+    # Go through numpy, where a missing number is nan: polars' own conversion to pandas needs pyarrow.
     columns = {column.name: column.to_numpy() for column in frame}
     return nw.from_dict(columns, backend=kind).to_native()  # type: ignore[arg-type]  # one of EAGER

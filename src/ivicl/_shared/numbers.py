@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them."""
+"""Numbers rounded for a reader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def rounded(value: float, width: float) -> str:
-    """The value to the digit that matters: a width gets three figures, its ends as many decimals as it has."""
+    """The value, rounded to the digits that matter: as many decimals as give `width` three significant figures."""
     if not 0 < width < math.inf:
         return f"{value:.3g}"
     decimals = 2 - math.floor(math.log10(width))

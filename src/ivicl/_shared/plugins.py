@@ -1,4 +1,4 @@
-"""Objects that files declare: those of a folder of this package, and those that other packages bring along."""
+"""Finding declared objects: those in the files of one of our own packages, and those that other packages install."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Kind = TypeVar("Kind")
 
 
 def declared_in(package: str, name: str) -> Iterator[Any]:
-    """What the files of a package hold under NAME, or several under NAMES, in the files' alphabetical order."""
+    """The objects that a package's files hold as `name` (or several, as `name` + "S"), in alphabetical file order."""
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        # Folders and files with a leading underscore are parts of others.
+        # Folders, and files with a leading underscore, are only parts of other files.
         if not module.ispkg and not module.name.startswith("_"):
             content = importlib.import_module(f"{package}.{module.name}")
             yield from getattr(content, f"{name}S", ())
@@ -26,7 +26,7 @@ def declared_in(package: str, name: str) -> Iterator[Any]:
 
 
 def from_entry_points(group: str, kind: type[Kind]) -> Iterator[Kind]:
-    """What installed packages declare under an entry point group; anything but a `kind` is an InputError."""
+    """The objects that installed packages declare in an entry point group; an InputError if one is not a `kind`."""
     for point in entry_points(group=group):
         try:
             found = point.load()
@@ -45,7 +45,7 @@ def _broken(point: EntryPoint, trouble: str) -> str:
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
-    """A hint for a name that is not known: the nearest that is, or all of them where none is near."""
+    """A hint for an unknown name: the nearest known name, or all of them if none is near."""
     known = list(names)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     return f"the nearest name is '{near[0]}'" if near else f"the names are {', '.join(known)}"

@@ -1,8 +1,8 @@
-"""Products of tall, thin matrices, in pieces so small that the library of linear algebra takes one core for each.
+"""Products of tall, thin matrices, in pieces so small that the linear-algebra library uses one core for each.
 
-Its threads wait for each other in every call. A thin product hardly gains from a second core, and where others keep the
-cores busy it waits a hundred times as long as it computes. A stack of pieces is one call all the same.
-N rows, p and q columns.
+The library's threads wait for each other in every call. A thin product hardly gains from a second core, and when other
+processes keep the cores busy, it can wait a hundred times as long as it computes. A stack of pieces is still one call.
+Shapes: N rows; p and q columns.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 THIN = 4_096
-"""Multiplications for each row; what is wider than this gains from several cores."""
+"""Multiplications per row; a wider product gains from several cores."""
 BY_MATRIX, BY_VECTOR = 2**18, 9_000
-"""Multiplications of a piece that OpenBLAS, the library of numpy's wheels, leaves to one core."""
+"""Multiplications per piece, few enough that OpenBLAS, the library in numpy's wheels, uses one core."""
 STACKED = 2**17
-"""Numbers of the sums of pieces that are in memory at once: 1 MB."""
+"""How many numbers of the pieces' sums are in memory at once: 1 MB."""
 
 
 def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _rows(p: int, q: int, n: int) -> int:
-    """Rows of a piece."""
+    """How many rows go into one piece."""
     if p * q > THIN:
         return max(n, 1)
     most = BY_VECTOR if 1 in (p, q) else BY_MATRIX

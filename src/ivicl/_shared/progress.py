@@ -1,4 +1,4 @@
-"""A progress bar on stderr, so that stdout stays a result."""
+"""A progress bar on stderr, so that stdout holds nothing but the result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(label: str, total: int, start: int = 0, on: bool = True) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much more is done; with `on=False` it shows nothing."""
+    """Yields a function to call with the amount of work just done; with `on=False` nothing is shown."""
     if not on:
         yield lambda done: None
         return

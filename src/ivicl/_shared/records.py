@@ -1,4 +1,4 @@
-"""Typed records that JSON can hold, and that still answer to the string keys of version 0.1."""
+"""Typed records that can be saved as JSON, and that still answer to the string keys of version 0.1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Self
 
 
 def json_safe(value: Any) -> Any:
-    """The same structure with numpy scalars and arrays as plain values, and what is not finite as null."""
+    """The same structure, with numpy scalars and arrays as plain values and numbers that are not finite as null."""
     if isinstance(value, dict):
         return {str(k): json_safe(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -28,14 +28,14 @@ def json_safe(value: Any) -> Any:
 
 
 NOT_SAVED = {"saved": False}
-"""Metadata of a field that is for this process alone."""
+"""Metadata of a field that is used in this process only and not saved."""
 
 
 class Record:
-    """Base of frozen dataclasses that are saved: to plain values and back."""
+    """Base class of the frozen dataclasses that are saved: converts them to plain values and back."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, nested."""
+        """The record as nested plain values."""
         assert dataclasses.is_dataclass(self)
         return {
             f.name: json_safe(getattr(self, f.name)) for f in dataclasses.fields(self) if f.metadata.get("saved", True)
@@ -43,7 +43,7 @@ class Record:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
-        """The inverse of `to_dict`. A field that was not saved has its default; what is not a field is passed over."""
+        """The inverse of `to_dict`. A field that was not saved gets its default; keys without a field are ignored."""
         hints = _hints(cls)  # type: ignore[arg-type]
         fields = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: _revive(hints[name], value) for name, value in saved.items() if name in fields})
@@ -51,12 +51,12 @@ class Record:
 
 @cache
 def _hints(record: type) -> dict[str, Any]:
-    """Looked up once a class: it takes a millisecond, and many studies make many records."""
+    """The type hints, looked up once per class: it takes a millisecond, and many studies make many records."""
     return typing.get_type_hints(record)
 
 
 class KeyedRecord(Record):
-    """A record where version 0.1 had a dictionary: its string keys work for one more release, with a warning."""
+    """A record that was a dictionary in version 0.1: its string keys work for one more release, with a warning."""
 
     def __getitem__(self, key: str) -> Any:
         self._warn(f"['{key}']", f".{key}")
@@ -84,14 +84,14 @@ class KeyedRecord(Record):
 
 
 PLAIN: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), str: (str,), bool: (bool,)}
-"""What JSON may hold where a field is annotated so."""
+"""The types that JSON may hold for a field with each annotation."""
 
 
 def _revive(hint: Any, value: Any) -> Any:
-    """A value of the annotated type from plain ones: records from dictionaries, tuples from lists.
+    """Turn plain values into the annotated type: dictionaries into records, lists into tuples.
 
-    What has another type is a TypeError, so that a damaged file is met when it is read. None passes: what was not
-    finite is saved as null.
+    A value of another type is a TypeError, so that a damaged file is noticed when it is read. None is always accepted,
+    because numbers that are not finite are saved as null.
     """
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""Two small learners that need numpy alone: ridge and penalised logistic regression, predicting each row without it.
+"""Two small learners that need only numpy: ridge and penalised logistic regression, with leave-one-out predictions.
 
 Leave-one-out has a closed form for ridge, so no folds have to be drawn: the answer depends neither on chance nor on the
-order of the rows, and a row of weight k is k people, of whom one at a time is left out.
+order of the rows. A row of weight k stands for k people, of whom one at a time is left out.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from ivicl._shared.products import cross, times
 from ivicl._shared.special import expit
 
 PENALTIES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0)
-"""Of standardised columns, per person; the last is next to the mean alone."""
+"""Ridge penalties for standardised columns, per person; the last gives almost the mean alone."""
 LOGISTIC_PENALTIES = (1.0, 10.0, 100.0, 1e4)
-"""Of standardised columns, in all; the last is next to a constant."""
+"""Penalties for standardised columns, in total; the last gives almost a constant."""
 ROWS_WORTH_CHOOSING = 20_000
-"""With more rows than this the weakest logistic penalty is taken: it no longer matters, and choosing takes time."""
+"""With more rows than this the weakest logistic penalty is used: the choice no longer matters, and it takes time."""
 MOST_LEVERAGE = 0.99
 
 
 def ridge_without_own(x: np.ndarray, targets: np.ndarray, w: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """(N, K) predictions of K targets from columns x (N, D), learnt from the rows `known`, each without itself.
+    """(N, K) predictions of K targets from columns x (N, D), learnt from the rows `known`, each row without itself.
 
-    Each target has the penalty under which its left-out predictions are best.
+    Each target gets the penalty with the best leave-one-out predictions.
     """
     w_known = w[known]
     n = w_known.sum()

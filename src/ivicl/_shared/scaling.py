@@ -10,14 +10,14 @@ from ivicl._shared.products import cross
 def standardise(x: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     """Columns of x (N, D) with weighted mean 0 and variance 1; a constant column becomes zero.
 
-    Safe for 1e6 + 0.3 and for 1e-9. The network does the same inside its graph (`learn.network.prepare`).
+    Safe for values such as 1e6 + 0.3 and 1e-9. The network does the same inside its graph (`learn.network.prepare`).
     """
     if not x.shape[1]:
         return x
     w = np.ones(len(x)) if w is None else w
     real = w > 0
     low, high = x[real].min(0), x[real].max(0)
-    # Halved, so that the range of a column from -1e308 to 1e308 does not overflow.
+    # All values are halved, so that the range of a column from -1e308 to 1e308 does not overflow.
     span = 0.5 * high - 0.5 * low
     varies = span > 1e-13 * np.maximum(np.abs(low), np.abs(high))
     unit = np.where(varies, (0.5 * x - 0.5 * low) / np.where(varies, span, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""A few functions that scipy has too: what the package needs to run is small, and scipy weighs 100 MB."""
+"""A few functions that scipy has too, written here so that the core does not depend on scipy's 100 MB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def expit(x: np.ndarray) -> np.ndarray:
 
 
 def chi_squared_tail(x: float, degrees: int) -> float:
-    """P(chi-squared with so many degrees of freedom > x): a finite sum of Poisson terms, added in logarithms."""
+    """P(chi-squared with this many degrees of freedom > x): a finite sum of Poisson terms, computed by logarithms."""
     half = 0.5 * x
     if half <= 0:
         return 1.0
@@ -41,7 +41,7 @@ def f_tail(x: float, first: float, second: float) -> float:
 
 
 def log_t_tail(x: np.ndarray, degrees: float) -> np.ndarray:
-    """Logarithm of P(Student's t with so many degrees of freedom > x), for x of at least zero."""
+    """Logarithm of P(Student's t with this many degrees of freedom > x), for x of at least zero."""
     square = np.asarray(x, dtype=np.float64) ** 2
     share = degrees / (degrees + square)
     a, b = 0.5 * degrees, 0.5
@@ -58,7 +58,7 @@ def t_quantiles(levels: np.ndarray, degrees: float) -> np.ndarray:
     levels = np.asarray(levels, dtype=np.float64)
     tails = np.minimum(levels, 1 - levels)
     log_norm = math.lgamma(0.5 * (degrees + 1)) - math.lgamma(0.5 * degrees) - 0.5 * math.log(degrees * math.pi)
-    x = np.array([-NormalDist().inv_cdf(tail) for tail in tails])  # Student's lies beyond it
+    x = np.array([-NormalDist().inv_cdf(tail) for tail in tails])  # a start: Student's quantile lies further out
     for _ in range(100):
         log_tail = log_t_tail(x, degrees)
         log_density = log_norm - 0.5 * (degrees + 1) * np.log1p(x**2 / degrees)
@@ -74,7 +74,7 @@ def t_quantiles(levels: np.ndarray, degrees: float) -> np.ndarray:
 def symmetric_beta_quantiles(gamma: float, levels: np.ndarray) -> np.ndarray:
     """Quantiles of Beta(gamma, gamma) at levels of at most one half.
 
-    By Newton's method on the logarithms of both: with gamma = 0.1 the quantile at 1e-5 is 1e-48.
+    Found by Newton's method on the logarithms of quantile and level: with gamma = 0.1 the quantile at 1e-5 is 1e-48.
     """
     log_levels = np.log(levels)
     log_norm = _log_beta(gamma, gamma)
@@ -84,7 +84,7 @@ def symmetric_beta_quantiles(gamma: float, levels: np.ndarray) -> np.ndarray:
         log_cdf = _log_beta_cdf(log_x, gamma, gamma)
         slope = np.exp(gamma * log_x + (gamma - 1) * np.log1p(-np.exp(log_x)) - log_norm - log_cdf)
         moved = np.minimum(log_x - (log_cdf - log_levels) / slope, math.log(0.5))
-        last = np.abs(moved - log_x).max(initial=0.0) < 1e-9  # the next step would be its square
+        last = np.abs(moved - log_x).max(initial=0.0) < 1e-9  # the next step would be about the square of this one
         log_x = moved
         if last:
             break

@@ -1,4 +1,4 @@
-"""Why a file cannot be written, in one sentence with the way out."""
+"""Why a file cannot be written and what to do about it, in one sentence."""
 
 from __future__ import annotations
 

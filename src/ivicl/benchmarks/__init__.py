@@ -1,4 +1,4 @@
-"""The paper's evaluation and the model card: benchmarks and studies as declared objects, and what runs them."""
+"""The paper's evaluation and the model card: benchmarks and studies, declared as objects, and their runner."""
 
 from __future__ import annotations
 

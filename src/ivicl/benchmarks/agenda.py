@@ -29,28 +29,28 @@ class ReproduceConfig:
     study_methods: tuple[str, ...] | None = None
     """Methods of the studies; by default the network, a fast plug-in and Balke-Pearl."""
     seeds: int | None = None
-    """Data sets a setting in the tables: 10, or 3 when quick."""
+    """Data sets per setting in the tables; by default 10, or 3 when quick."""
     slow_seeds: int | None = None
-    """As `seeds`, for the methods that take minutes a data set; by default the same."""
+    """Like `seeds`, for the methods that take minutes per data set; by default the same."""
     model: str = ""
     """A network file to use instead of the shipped one."""
     shift_off_model: str = ""
     """A network trained with the prior's shift switched off, to show what the shift buys."""
     shift_on_model: str = ""
-    """Its twin, trained for as long with the shift on; by default the network of the tables, trained for longer."""
+    """Its twin, trained for as long with the shift on; by default the network of the tables, which trained longer."""
     workers: int = 1
-    """Processes; with more than one, only the first run of a method on a benchmark, which is done alone, is timed."""
+    """Processes. With more than one, only the first run of each method on a benchmark is timed, as it runs alone."""
     files: dict[str, str] = field(default_factory=dict)
-    """Files of the trials, by the names of the benchmarks' sources, instead of the packaged ones."""
+    """Files to use instead of the packaged trials, keyed by the names of the benchmarks' sources."""
     report_only: bool = False
-    """Run nothing: a report of the runs that are there."""
+    """Run nothing: only report on the runs that are already there."""
     progress: bool = True
 
     def seeds_of(self, benchmark: Benchmark) -> int:
         return self.seeds or (benchmark.quick_seeds if self.quick else benchmark.seeds)
 
     def command(self) -> str:
-        """The command line that asks for the same report, but for its folder and the trials' files."""
+        """The command line that asks for the same report, except for its folder and the trials' files."""
         words = ["ivicl", "reproduce", *(["--quick"] if self.quick else [])]
         flags: dict[str, str] = {
             "--methods": ",".join(self.methods or ()),

@@ -29,20 +29,20 @@ from ivicl.estimator import IVBounds
 
 ALPHA = 0.01
 LEAST_ROWS = 1_000
-"""Below, "for large n" does not begin, and the interval may end at the range of the outcome instead."""
+"""With fewer rows, large-sample theory does not yet apply, and the interval may end where the outcome's range ends."""
 BLOCK = 100_000
-"""Rows whose best standard errors are computed at a time: they take 2 kB each."""
+"""Rows whose best standard errors are computed at a time: each row takes 2 kB."""
 Ends = tuple[float, float]
 
 
 def friedman(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, e: np.ndarray) -> np.ndarray:
-    """Of even columns between 0 and 1; shifted and scaled to a mean of 0 and a variance of about 1."""
+    """Friedman's function of uniform columns on [0, 1], shifted and scaled to a mean of 0 and a variance of about 1."""
     value: np.ndarray = (10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e - 14.4) / 4.9
     return value
 
 
 def draw(rng: np.random.Generator, n: int, amounts: bool) -> Dataset:
-    """People of the one law; all ten columns matter, and some of them to several things."""
+    """Draw people from the one law; all ten columns matter, and some of them affect several things."""
     x = rng.random((n, 10))
     a, b, c, d, e, f, g, h, i, j = x.T
     health, taste, offered = friedman(a, b, c, d, e), friedman(f, g, h, d, i), friedman(i, j, a, h, d)
@@ -63,7 +63,7 @@ def truth_and_errors(law: Law) -> tuple[Ends, Ends]:
         rows = slice(start, start + BLOCK)
         part = Law(law.propensity[rows], law.types[rows], law.means[rows], law.character)
         ends.append(part.truth["ATE"])
-        variances.append(np.square(efficient_se(part.seen, 1)["ATE"]))  # of one person: averages over the rows
+        variances.append(np.square(efficient_se(part.seen, 1)["ATE"]))  # for one person, so that they can be averaged
         people.append(len(part.propensity))
     lower, upper = np.average(ends, axis=0, weights=people)
     best = np.sqrt(np.average(variances, axis=0, weights=people) / n)
@@ -101,7 +101,7 @@ class Verdict:
 
 
 def judged(rows: int, number: int, amounts: bool, seed: int) -> Verdict:
-    """One data set, the same whatever else is asked for."""
+    """One data set, judged; it is the same whatever else is asked for."""
     made = draw(np.random.default_rng([seed, rows, number, int(amounts)]), rows, amounts)
     truth, errors = truth_and_errors(made.law)
     data = made.data
@@ -138,7 +138,7 @@ def line_of(each: Verdict) -> str:
 
 
 def table_of(verdicts: Sequence[Verdict]) -> list[str]:
-    """A line a size, in Markdown; standard errors over the data sets in brackets."""
+    """One line per size, in Markdown, with standard errors over the data sets in brackets."""
     head = ["rows", "every row used", "set held (s.e.)", "mean margin", "best margin", "efficiency (s.e.)"]
     lines = [[*head, "bias of the ends, in best s.e. (s.e.)", "seconds"], ["---"] * 8]
     sizes = list(dict.fromkeys(each.rows for each in verdicts))
@@ -162,7 +162,7 @@ def table_of(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _mean(values: np.ndarray, sign: str = "") -> str:
-    """With its standard error, which one value alone does not have."""
+    """The mean with its standard error, or with "-" if there is only one value."""
     error = f"{values.std(ddof=1) / np.sqrt(len(values)):.2f}" if len(values) > 1 else "-"
     return f"{values.mean():{sign}.2f} ({error})"
 
@@ -184,7 +184,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise InputError(f"{asked.data_sets} data sets are none to judge by; ask for at least one.")
     except InputError as error:
         parser.exit(2, f"all_rows: {error}\n")
-    # On a terminal the bar keeps these lines above it. Into a file they must not pass it, for it writes to stderr.
+    # While the bar is shown, rich redirects sys.stdout to print above it. That is right on a terminal, but when stdout
+    # is a file the lines must go there and not to the bar's stderr, so the original stdout is kept.
     out = None if sys.stdout.isatty() else sys.stdout
     verdicts = []
     with progress_bar("rows judged on", asked.data_sets * sum(sizes)) as advance:

@@ -1,7 +1,7 @@
 """What a benchmark is, and what a study is: objects that say what they need, what they run and what they show.
 
-A file in `sets` that holds a `BENCHMARK`, or one in `studies` that holds a `STUDY`, adds it. The runner, the tables,
-the reports and the command line read these fields and never ask for a name.
+To add one, put a file with a `BENCHMARK` into `sets`, or a file with a `STUDY` into `studies`. The runner, the tables,
+the reports and the command line read these fields and never check for a particular name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ivicl.errors import InputError
 
 @dataclass(frozen=True)
 class TrialFile:
-    """A trial that comes with a package, or from a file of the user's: the maker is told its path, else None."""
+    """A trial whose data come with a package or from the user's file; `make` gets the file's path, or None."""
 
     name: str
     """Users give the file by `--file NAME=PATH`."""
@@ -40,26 +40,26 @@ class Benchmark:
     make: Callable[..., BenchmarkDataset]
     """`function(setting, seed) -> BenchmarkDataset`; with `source`, `function(setting, seed, path)`."""
     settings: tuple[str, ...]
-    """Those that are run unless others are asked for."""
+    """The settings that are run by default."""
     form: SettingForm | None = None
-    """How further settings are written; None where `settings` are all there are."""
+    """How further settings are written; None if there are no others than `settings`."""
     binary: bool = False
-    """Its outcomes are 0 and 1, so that all combinations of thresholds are one and the same."""
+    """Its outcomes are 0 and 1, so that all ways of combining thresholds agree."""
     source: TrialFile | None = None
-    """The trial that it is made from; None where the data are drawn from a law that we write down."""
+    """The trial that it is made from; None if the data are drawn from a law that we define."""
     seeds: int = 10
-    """Data sets a setting."""
+    """Data sets per setting."""
     quick_seeds: int = 3
     """The same in `ivicl reproduce --quick`."""
     quick_settings: tuple[str, ...] = ()
-    """Its settings; all of `settings` when empty."""
+    """The settings of `ivicl reproduce --quick`; all of `settings` when empty."""
     paper: tuple[PaperTable, ...] = ()
-    """The paper's tables of it; they make it a part of `ivicl reproduce`."""
+    """The paper's tables for this benchmark; a benchmark that has any is part of `ivicl reproduce`."""
     order: int = 100
-    """Its place in lists and reports; equal ones by name."""
+    """Its place in lists and reports; ties are sorted by name."""
 
     def check(self, setting: str) -> None:
-        """An InputError for a setting that it does not have, with the nearest that it has."""
+        """Raise an InputError for a setting that does not exist, and name the nearest one that does."""
         if setting in self.settings:
             return
         examples: list[str] = []
@@ -74,7 +74,7 @@ class Benchmark:
         raise InputError(f"benchmark '{self.name}' has no setting '{setting}'; the nearest is '{near}'{written}.")
 
     def dataset(self, setting: str, seed: int, path: str | None = None) -> BenchmarkDataset:
-        """One data set; the last ones are kept, because many methods ask for the same."""
+        """One data set; recent ones are cached, because many methods ask for the same."""
         self.check(setting)
         return _made(self, setting, seed, path)
 
@@ -93,30 +93,30 @@ class StudyRuns:
     quick_settings: tuple[str, ...]
     """Little more than the ends of each sweep, and smaller tables."""
     table: Callable[[pl.DataFrame], pl.DataFrame]
-    """`function(runs) -> the numbers behind the figure`, without rows when no run is of use."""
+    """`function(runs) -> the numbers behind the figure`, without rows if no run is of use."""
     figure: Callable[[pl.DataFrame, Path], Path]
-    """`function(table, path)`: draws them."""
+    """`function(table, path)`: draws the figure from those numbers."""
     first_seed: int = 0
     levels: tuple[float, ...] = ()
     """Further nominal levels at which posteriors are read."""
     alpha: float | None = None
-    """One level for all methods; None leaves each its own."""
+    """One level for all methods; with None each method keeps its own."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a study shows: its numbers, a picture of them, and a short table where the picture does not say it all."""
+    """What a study shows: its numbers, a figure of them, and a short table if the figure does not say it all."""
 
     table: pl.DataFrame
     draw: Callable[[Path], Path]
     head: tuple[str, ...] = ()
-    """The short table's header; none when empty."""
+    """The short table's header; if it is empty, there is no short table."""
     lines: tuple[tuple[str, ...], ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """What gave no answer, and why."""
+    """What gave no answer -> why."""
 
     def write(self, folder: Path, stem: str) -> tuple[Path, Path]:
-        """stem.csv and stem.png in the folder."""
+        """Write stem.csv and stem.png into the folder."""
         path = folder / f"{stem}.csv"
         self.table.write_csv(path)
         return path, self.draw(folder / f"{stem}.png")
@@ -132,7 +132,7 @@ class Study:
     caption: str
     """What the figure shows."""
     seeds: int
-    """Data sets a setting."""
+    """Data sets per setting."""
     quick_seeds: int
     """The same in `ivicl reproduce --quick`."""
     runs: StudyRuns | None = None
@@ -141,9 +141,9 @@ class Study:
     text: str = ""
     """A paragraph above the figure."""
     in_paper: bool = False
-    """A part of `ivicl reproduce`."""
+    """It is part of `ivicl reproduce`."""
     order: int = 100
-    """Its place in lists and reports; equal ones by name."""
+    """Its place in lists and reports; ties are sorted by name."""
 
     def __post_init__(self) -> None:
         if (self.runs is None) == (self.compute is None):
@@ -155,7 +155,7 @@ class Study:
         return self.name.replace("-", "_")
 
     def of_runs(self, runs: pl.DataFrame) -> Shown | None:
-        """What its runs show; None where none of them is of use."""
+        """What its runs show; None if none of them is of use."""
         read = self.runs
         if read is None:
             raise InputError(f"study '{self.name}' is not made of runs.")

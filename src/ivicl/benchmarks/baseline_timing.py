@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="processes for the folds of the nuisances")
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     args = parser.parse_args()
-    seconds_per_1000("bayes", 64, 1)  # imports are not what is timed
+    seconds_per_1000("bayes", 64, 1)  # warm up, so that imports are not timed
     seconds_per_1000("plugin", 200, args.processes)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     counted = (args.rows, args.processes, os.cpu_count(), load)

@@ -1,7 +1,7 @@
-"""Benchmarks and studies by name: those that ship, and those of other packages.
+"""Benchmarks and studies by name: those that ship with ivicl, and those of other packages.
 
-A file in `sets` with a `BENCHMARK`, or in `studies` with a `STUDY`, is found by itself. Another package adds one by an
-entry point of the group `ivicl.benchmarks` or `ivicl.studies` that names the object.
+A file in `sets` with a `BENCHMARK`, or in `studies` with a `STUDY`, is found automatically. Another package adds one
+through an entry point in the group `ivicl.benchmarks` or `ivicl.studies` that names the object.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def studies() -> dict[str, Study]:
 
 
 def _by_name(shipped: Iterable[Listed], others: Iterable[Listed]) -> dict[str, Listed]:
-    """Those that ship in their order, then the others; a name that ships cannot be taken over."""
+    """Those that ship, in order, then the others; another package cannot take over a name that ships."""
     found: dict[str, Listed] = {}
     for group in (shipped, others):
         for each in sorted(group, key=lambda each: (each.order, each.name)):
@@ -41,8 +41,8 @@ def benchmark(name: str) -> Benchmark:
 
 
 def find(name: str) -> Benchmark | Study:
-    """What `ivicl bench NAME` means."""
-    # Benchmarks first in the list, and first where both have the name.
+    """The benchmark or study that `ivicl bench NAME` means."""
+    # Benchmarks come first in the list, and a benchmark wins if a study has the same name.
     known: dict[str, Benchmark | Study] = {**benchmarks(), **studies(), **benchmarks()}
     return _known(name, known)
 

@@ -20,13 +20,13 @@ DIGITS = {"validity": 2, "width": 3, "seconds_per_1k": 2}
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One method on one benchmark: ours, and the paper's where it has the method."""
+    """One method on one benchmark: our numbers, and the paper's if it has the method."""
 
     method: str
     ours: dict[str, Cell | None]
     paper: dict[str, Cell | None]
     covers_effect: float | None
-    """Share of intervals that contain the true effect (the same as validity where the identified set is unknown)."""
+    """Share of intervals that contain the true effect (the same as validity if the identified set is unknown)."""
     covers_bounds_x: float | None
     runs: int
     failed: int
@@ -38,7 +38,7 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class ComparedTable:
-    """One table of the paper with our runs."""
+    """One table of the paper beside our runs."""
 
     title: str
     label: str
@@ -52,9 +52,9 @@ class ComparedTable:
     levels: str
     """The alpha of each method, in words."""
     threads: tuple[int, ...]
-    """Of the runs that were timed."""
+    """How many threads the timed runs had."""
     failures: tuple[str, ...]
-    """Distinct errors."""
+    """The distinct errors of runs that failed."""
 
     @property
     def has_coverage(self) -> bool:
@@ -62,7 +62,7 @@ class ComparedTable:
 
 
 def mean_se(values: Sequence[float] | pl.Series) -> Cell | None:
-    """Mean and standard error; None without values, error nan with a single one."""
+    """Mean and standard error; None without values, and nan as the error of a single value."""
     v = np.array([x for x in values if x is not None], dtype=float)
     if len(v) == 0:
         return None
@@ -70,7 +70,7 @@ def mean_se(values: Sequence[float] | pl.Series) -> Cell | None:
 
 
 def compare(runs: pl.DataFrame, benchmark: Benchmark, table: PaperTable) -> ComparedTable | None:
-    """None when there are no runs of this table's settings."""
+    """Our runs beside one table of the paper; None if there are no runs of this table's settings."""
     mine = runs.filter((pl.col("benchmark") == benchmark.name) & pl.col("setting").is_in(list(table.settings)))
     if mine.is_empty():
         return None
@@ -92,12 +92,12 @@ def compare(runs: pl.DataFrame, benchmark: Benchmark, table: PaperTable) -> Comp
 
 
 def compare_all(runs: pl.DataFrame, benchmark: Benchmark) -> list[ComparedTable]:
-    """The paper's tables of a benchmark that there are runs for."""
+    """Those of the paper's tables of a benchmark for which there are runs."""
     return [found for table in benchmark.paper if (found := compare(runs, benchmark, table)) is not None]
 
 
 def levels_text(runs: pl.DataFrame) -> str:
-    """At which alpha each method was asked: the paper's, or that of its `@alpha=`."""
+    """Which alpha each method was asked for: the paper's, or the one in its `@alpha=`."""
     groups: dict[str, dict[str, None]] = {}
     for method, alpha in runs.select("method", "alpha").unique().sort("alpha", "method").iter_rows():
         level = f"alpha is {alpha:g} for" if has_level(method) else "no allowance for sampling error in"
@@ -138,7 +138,7 @@ def _mean(values: pl.Series) -> float | None:
 
 
 def cell_text(cell: Cell | None, digits: int, pm: str = "±") -> str:
-    """Mean ± standard error; the mean alone where one run cannot say how much it varies."""
+    """Mean ± standard error, or the mean alone if there was only one run."""
     if cell is None:
         return "–"
     error = "" if np.isnan(cell[1]) else f" {pm} {cell[1]:.{digits}f}"
@@ -192,7 +192,7 @@ def to_markdown(tables: Sequence[ComparedTable]) -> str:
 
 
 def to_latex(tables: Sequence[ComparedTable]) -> str:
-    """booktabs tables; needs \\usepackage{booktabs}."""
+    """LaTeX tables; they need \\usepackage{booktabs}."""
     parts = []
     for table in tables:
         columns = header(table)
@@ -224,7 +224,7 @@ def _tex(text: str) -> str:
 
 
 def to_frame(tables: Sequence[ComparedTable]) -> pl.DataFrame:
-    """One row a cell: table, method, metric, ours, its standard error, the paper's, its standard error."""
+    """One row per cell: table, method, metric, our number and the paper's, each with its standard error."""
     rows = []
     for table in tables:
         for row in table.rows:
@@ -237,7 +237,7 @@ def to_frame(tables: Sequence[ComparedTable]) -> pl.DataFrame:
 
 
 def write_tables(tables: Sequence[ComparedTable], folder: Path, stem: str) -> list[Path]:
-    """stem.md, stem.tex and stem.csv in the folder."""
+    """Write stem.md, stem.tex and stem.csv into the folder."""
     paths = [folder / f"{stem}{suffix}" for suffix in (".md", ".tex", ".csv")]
     paths[0].write_text(to_markdown(tables), encoding="utf-8")
     paths[1].write_text(to_latex(tables), encoding="utf-8")
@@ -246,7 +246,7 @@ def write_tables(tables: Sequence[ComparedTable], folder: Path, stem: str) -> li
 
 
 def plain_table(runs: pl.DataFrame, benchmark: Benchmark) -> ComparedTable:
-    """A table without the paper's side, for settings that the paper has no table of."""
+    """A table of our runs alone, for settings that no table of the paper covers."""
     settings = tuple(runs["setting"].unique(maintain_order=True).to_list())
     found = compare(runs, benchmark, PaperTable("", f"{benchmark.name}: {', '.join(settings)}", settings, None, {}))
     if found is None:
@@ -255,7 +255,7 @@ def plain_table(runs: pl.DataFrame, benchmark: Benchmark) -> ComparedTable:
 
 
 def tables_of(runs: pl.DataFrame, benchmark: Benchmark) -> list[ComparedTable]:
-    """The paper's tables with our runs, and one more for settings that the paper has no table of."""
+    """The paper's tables beside our runs, and one more table for settings that none of the paper's covers."""
     in_paper = {setting for table in benchmark.paper for setting in table.settings}
     rest = runs.filter(~pl.col("setting").is_in(list(in_paper)))
     return compare_all(runs, benchmark) + ([] if rest.is_empty() else [plain_table(rest, benchmark)])

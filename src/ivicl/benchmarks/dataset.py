@@ -1,4 +1,4 @@
-"""What every benchmark yields: data a method may see, and the truth it is judged by."""
+"""What every benchmark yields: data that a method may see, and the truth that its answer is judged by."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ivicl.data import IVData
 
 @dataclass(frozen=True)
 class BenchmarkDataset:
-    """One data set of a benchmark. Validity means: contains `bounds` where they are known, else contains `effect`."""
+    """One data set of a benchmark. An interval is valid if it contains `bounds`, or `effect` if these are unknown."""
 
     data: IVData
     effect: float
     """The true effect, or the trial's estimate of it."""
     effect_se: float = 0.0
-    """Standard error of `effect`; 0 where it is known exactly."""
+    """Standard error of `effect`; 0 if it is known exactly."""
     bounds: tuple[float, float] | None = None
-    """The identified set as the paper defines it, where the whole law is known."""
+    """The identified set as the paper defines it, if the whole law is known."""
     bounds_x: tuple[float, float] | None = None
     """The identified set given the covariates alone."""
     sharp_width: float | None = None
     """Width of the identified set as a share of the outcome's range."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """JSON-able extras: strength, what was drawn."""
+    """Further facts that JSON can hold, such as the instrument's strength and what was drawn."""
 
     @classmethod
     def from_trial(cls, made: RCTConversion, beta: float) -> BenchmarkDataset:

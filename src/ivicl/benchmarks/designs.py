@@ -48,7 +48,7 @@ def _ends(rates: Ends, compliers: float) -> Ends:
 
 @dataclass(frozen=True)
 class Clusters:
-    """A trial in clusters of equal size, whose people are alike in whether they take the treatment and in luck."""
+    """A trial in clusters of equal size; people of a cluster are alike in taking the treatment and in luck."""
 
     clusters: int
     size: int
@@ -70,7 +70,7 @@ class Clusters:
         z = np.repeat(rng.permutation(self.clusters) % 2, self.size) if self.by_cluster else rng.permutation(n) % 2
 
         def shared(shares: tuple[float, ...]) -> np.ndarray:
-            """Which of several kinds each person is."""
+            """Which of several kinds each person is, correlated within clusters."""
             mixed = np.sqrt(self.icc) * np.repeat(rng.standard_normal(self.clusters), self.size)
             mixed += np.sqrt(1 - self.icc) * rng.standard_normal(n)
             kinds: np.ndarray = np.searchsorted([NormalDist().inv_cdf(share) for share in shares], mixed)
@@ -88,7 +88,7 @@ class Survey:
 
     people: int
     scale: float
-    """All weights are multiplied by it: it must not matter."""
+    """A factor for all weights, which must not matter."""
     adjusted: bool
     """The stratum is a covariate."""
 
@@ -101,7 +101,8 @@ class Survey:
     @property
     def truth(self) -> Ends:
         parts = [_ends(rates, compliers) for rates, compliers in zip(RATES, SURVEY_COMPLIERS, strict=True)]
-        # Here the largest term is the same in both strata, so that the average set is the set of the average law.
+        # With these numbers the same term of the bounds is the largest in both strata, so that the average of the sets
+        # is the set of the average law.
         return float(np.mean([low for low, _ in parts])), float(np.mean([high for _, high in parts]))
 
     def draw(self, rng: np.random.Generator) -> IVData:
@@ -130,21 +131,21 @@ SURVEYS = (
     Survey(2_000, 1.0, True),
     *(Survey(people, 1.0, False) for people in (8_000, 32_000)),
 )
-"""Of the last two the ends are the first ones': what remains of a distance from them must vanish with more people."""
+"""The last two have the same true ends as the first: the distance of the estimates must vanish with more people."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Over the simulated data sets."""
+    """What was found over the simulated data sets."""
 
     scenario: Scenario
     method: str
     holds: float
-    """Share whose interval holds the set, with the design named."""
+    """Share of intervals that hold the set, with the design named."""
     holds_without: float
-    """The same where it was not."""
+    """The same without the design."""
     wider: float
-    """Mean width with the design over that without."""
+    """Mean width with the design, divided by the mean width without it."""
     bias: Ends
     """Mean estimate minus the true lower and upper end."""
     bias_se: Ends
@@ -184,7 +185,7 @@ def simulate(scenario: Scenario, method: str, data_sets: int, seed: int) -> Verd
 
 
 def _mean(values: np.ndarray) -> tuple[Ends, Ends]:
-    """Over the data sets, with its standard error."""
+    """The mean over the data sets, and its standard error."""
     return _ends_of(values.mean(0)), _ends_of(values.std(0) / np.sqrt(len(values)))
 
 

@@ -1,4 +1,4 @@
-"""Columns of a trial as numbers. Nobody is dropped: dropping people would change the population and so the label."""
+"""Columns of a trial as numbers. Nobody is dropped: that would change the population, and with it the label."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def encode(frame: nw.DataFrame[Any], columns: Sequence[str]) -> tuple[np.ndarray
 
 
 def numbers(frame: nw.DataFrame[Any], name: str) -> np.ndarray:
-    """A column of numbers, NaN where it is missing."""
+    """A column as numbers, NaN where the value is missing."""
     column = column_from_array(name, frame[name])
     if column.kind == "text":
         raise InputError(f"Column '{name}' must hold numbers, but holds text such as '{column.levels()[0]}'.")

@@ -46,7 +46,7 @@ def pyplot() -> Any:
 
 
 def band(axis: Any, x: np.ndarray, y: np.ndarray, se: np.ndarray, shade: str, label: str, **line: Any) -> None:
-    # Curves drawn later are thinner, so that one that lies exactly on another does not hide it.
+    # Later curves are thinner, so that a curve that lies exactly on another does not hide it.
     width = max(1.0, 2.6 - 0.5 * sum(1 for drawn in axis.lines if drawn.get_marker() == "o"))
     axis.plot(x, y, color=shade, label=label, marker="o", markersize=3, linewidth=width, **line)
     axis.fill_between(x, y - se, y + se, color=shade, alpha=0.15, linewidth=0)

@@ -28,13 +28,13 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Scenario:
-    """One kind of trial and of loss."""
+    """One kind of trial and one kind of loss."""
 
     family: str
-    """"trial": nine in ten comply; "sparse": few types of people, as the prior has them."""
+    """"trial": nine in ten comply; "sparse": few types of people, as in the prior."""
     people: int
     share: float
-    """Of one arm, whose outcomes are lost."""
+    """The share of one arm whose outcomes are lost."""
 
     def strata(self, rng: np.random.Generator) -> np.ndarray:
         if self.family == "sparse":
@@ -52,7 +52,7 @@ class Scenario:
         arm, outcome = rng.integers(0, 2, 2)
         hit = law[arm, :, outcome].sum()
         lost = np.zeros((2, 2, 2))
-        # First those with the one outcome, in proportion; then, if they are too few, some of the others.
+        # First lose people with the one outcome, in proportion; then, if they are too few, some of the others.
         lost[arm, :, outcome] = law[arm, :, outcome] * min(1.0, self.share / max(hit, 1e-12))
         rest = self.share - lost[arm].sum()
         if rest > 1e-12:
@@ -80,7 +80,7 @@ class Verdict:
     """It holds the larger set that is left once the outcomes are lost: what its 95 % are about."""
     dropped_holds_set: float
     warned: float
-    """Dropping them has the finding *lost outcomes* of grade look or stop."""
+    """Dropping the lost people gives the finding *lost outcomes*, of grade look or stop."""
     data_sets: int
 
 

@@ -1,4 +1,4 @@
-"""A method as the benchmarks write it, name[@option...], and how its rows are named and coloured."""
+"""A method with options as the benchmarks write it, name[@option...], and how its rows are named and coloured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OTHER_COLOURS = ("#364fc7", "#c2255c", "#087f5b", "#e67700", "#495057")
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method with its options: ivicl@effect, levis@form=smooth, exact@alpha=0.1."""
+    """A method with its options, such as ivicl@effect, levis@form=smooth or exact@alpha=0.1."""
 
     text: str
     method: Method
@@ -48,7 +48,7 @@ class MethodSpec:
 
     @property
     def takes_model(self) -> bool:
-        """A network file can stand in for the shipped one."""
+        """The method can use another network file instead of the shipped one."""
         return any(option.name == "model" for option in fields(self.method.options))
 
     @property
@@ -70,7 +70,7 @@ def _number(text: str) -> float | int | None:
 
 
 def expand_methods(methods: Iterable[str]) -> tuple[str, ...]:
-    """A bare name stands for all rows that the method shows, as the network's interval and the paper's two forms."""
+    """A bare name stands for all rows that the method shows, such as the network's interval and its variants."""
     wanted: list[str] = []
     for text in methods:
         spec = MethodSpec.parse(text)
@@ -80,12 +80,12 @@ def expand_methods(methods: Iterable[str]) -> tuple[str, ...]:
 
 
 def at_level(text: str, alpha: float | None) -> str:
-    """The method at this level, unless it names one."""
+    """The method at this level, unless it already names one."""
     return text if alpha is None or "@alpha=" in text else f"{text}@alpha={alpha:g}"
 
 
 def _known(text: str) -> tuple[str, Method | None, list[str]]:
-    """Name, method and options; runs may be older than what is installed, so a method need not be known."""
+    """Name, method and options; saved runs may be of a method that is no longer installed, which is then None."""
     name, *options = text.split("@")
     return name, all_methods().get(name), options
 
@@ -97,14 +97,14 @@ def name_of(text: str) -> str:
 
 
 def label_of(text: str) -> str:
-    """As `name_of`, with the options; a method of several rows says which is the default."""
+    """Like `name_of`, with the options; if a method has several rows, the row without options is called "default"."""
     _, method, options = _known(text)
     shown = ", ".join(options) or ("default" if method and method.variants else "")
     return name_of(text) + (f" ({shown})" if shown else "")
 
 
 def curve_name(text: str) -> str:
-    """As `name_of`, with the options that tell curves apart: all but the level, which is the figure's."""
+    """Like `name_of`, with the options that tell curves apart: all but the level, which a figure has in common."""
     options = _without_level(_known(text)[2])
     return name_of(text) + (f" ({', '.join(options)})" if options else "")
 
@@ -120,6 +120,6 @@ def _without_level(options: list[str]) -> list[str]:
 
 
 def has_level(text: str) -> bool:
-    """Its interval allows for sampling error at some level."""
+    """Whether the method's interval allows for sampling error at some level."""
     method = _known(text)[1]
     return method is None or method.interval != "estimate"

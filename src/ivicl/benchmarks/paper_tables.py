@@ -20,14 +20,14 @@ class PaperTable:
     """The paper's \\label of the table."""
     title: str
     settings: tuple[str, ...]
-    """Our settings that it pools."""
+    """Those of our settings that it pools."""
     rho: float | None
     """The correlation of Z and T that the paper states."""
     cells: dict[str, Cells]
 
 
 def paper_cells(*rows: str) -> dict[str, Cells]:
-    """One row a method, in the order of PAPER_ORDER: validity se width se seconds se."""
+    """Parse one row per method, in the order of PAPER_ORDER: validity se width se seconds se."""
     table: dict[str, Cells] = {}
     for method, row in zip(PAPER_ORDER, rows, strict=True):
         v = [float(x) for x in row.split()]

@@ -17,7 +17,7 @@ from ivicl.errors import InputError
 
 @dataclass(frozen=True)
 class Job:
-    """One run that is wanted."""
+    """One run to be done."""
 
     benchmark: str
     setting: str
@@ -29,7 +29,7 @@ class Job:
     """The file of the benchmark's trial, instead of the packaged one."""
     model: str = ""
     maker: Benchmark | None = None
-    """The benchmark itself, where the catalog does not know its name."""
+    """The benchmark itself, if it is not in the catalog."""
 
     @property
     def key(self) -> RunKey:
@@ -52,10 +52,10 @@ def plan(
     files: Mapping[str, str] | None = None,
     model: str = "",
 ) -> list[Job]:
-    """All runs, method by method. Combinations of thresholds are left out where the outcome is binary: they agree.
+    """All runs, method by method. For a binary outcome only the usual combination of thresholds is run: all agree.
 
-    `benchmark` is a name, or a `Benchmark` of your own; `alpha` is one level for all methods; `files` are the files of
-    trials by the names of their sources.
+    `benchmark` is a name, or a `Benchmark` of your own; `alpha` is one level for all methods; `files` maps the names of
+    sources to files of trials.
     """
     made = catalog.benchmark(benchmark) if isinstance(benchmark, str) else benchmark
     for setting in settings:
@@ -82,7 +82,7 @@ def study_jobs(
     files: Mapping[str, str] | None = None,
     model: str = "",
 ) -> list[Job]:
-    """The runs that a study reads: none where it has a computation of its own."""
+    """The runs that a study reads: none if it has a computation of its own."""
     if study.runs is None:
         return []
     read = study.runs
@@ -101,7 +101,7 @@ def study_jobs(
 
 
 def check_files(files: Mapping[str, str]) -> None:
-    """An InputError for a file that no benchmark reads."""
+    """Raise an InputError for a file that no benchmark reads."""
     known = {made.source.name: made.source.title for made in catalog.benchmarks().values() if made.source}
     for name in files:
         if name not in known:

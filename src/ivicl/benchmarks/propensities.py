@@ -28,7 +28,7 @@ def nonlinear_score(o: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def hidden_score(u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rises with every hidden covariate, with mean 0 and variance 1: what makes T and Y share a cause."""
+    """A score that rises with every hidden covariate, with mean 0 and variance 1: it makes T and Y share a cause."""
     d = u.shape[1]
     if d == 0:
         return np.zeros(len(u))
@@ -50,7 +50,7 @@ def calibrated_intercept(mean_at: Callable[[float], float], target: float = 0.5)
 
 
 def default_instrument(o: np.ndarray, clip: float, function_seed: int) -> np.ndarray:
-    """p_z(O) for every row, mean one half."""
+    """p_z(O) for every row; its mean is one half."""
     score = nonlinear_score(o, np.random.default_rng([function_seed, 0]))
     b = calibrated_intercept(lambda b: float(clipped(expit(score + b), clip).mean()))
     return clipped(expit(score + b), clip)

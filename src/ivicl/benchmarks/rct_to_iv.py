@@ -1,12 +1,12 @@
 """Turn a randomised trial into an instrumental-variable data set whose true effect is the trial's (Proposition 1).
 
 1. Balance: keep a random subset of the larger arm, so that half of the people are treated.
-2. Draw an instrument Z that looks at the observed covariates O only.
-3. Draw a treatment that looks at O, at the hidden covariates U and at Z.
+2. Draw an instrument Z that depends on the observed covariates O only.
+3. Draw a treatment that depends on O, on the hidden covariates U and on Z.
 4. Keep the people whose drawn treatment is the one the trial gave them, with the outcome the trial measured.
 
-Each person is kept with probability 1/2 whatever the covariates, Z and the potential outcomes. So the kept people have
-the trial's effect, Z is a valid instrument given O, and the treatment is confounded through U as designed.
+Each person is kept with probability 1/2, whatever the covariates, Z and the potential outcomes are. So the effect among
+the kept people is the trial's, Z is a valid instrument given O, and the treatment is confounded through U as designed.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class RCTConversion:
     data: IVData
     """What a method may see: encoded observed covariates, Z, T, Y."""
     frame: Any
-    """The kept rows as a frame of the caller's kind: all of its columns, and the instrument."""
+    """The kept rows as a frame of the caller's kind: all of the original columns, and the instrument."""
     label: float
     """The trial's difference in means, over everybody whose treatment and outcome are known."""
     label_se: float
-    """Its standard error (unequal variances)."""
+    """The label's standard error (unequal variances)."""
     n: int
     """People kept."""
     n_trial: int
@@ -54,14 +54,14 @@ class RCTConversion:
     sharp_width: float | None
     """1 - mean over O of the first stage: the width of the identified set as a share of the outcome's range.
 
-    None where the treatment propensity does not move the same way with Z for all; the formula needs that.
+    None if Z does not move everybody's treatment propensity in the same direction, which the formula needs.
     """
     naive: float
-    """Treated minus untreated mean among the people kept: how far confounding leads astray."""
+    """Treated minus untreated mean among the people kept: it shows how far confounding misleads."""
     randomisation_p: float
     """p value of an omnibus test that the trial's assignment is unrelated to (O, U)."""
     rows: np.ndarray
-    """Positions of the kept people in the frame that came in."""
+    """Positions of the kept people in the input frame."""
     p_z: np.ndarray
     """P(Z=1 | O) of each person kept."""
     p_t: np.ndarray
@@ -71,7 +71,7 @@ class RCTConversion:
     instrument: str = "z"
     """Name of the instrument's column in `frame`."""
     columns: dict[str, Any] = field(default_factory=dict)
-    """Which columns were treatment, outcome, observed and hidden."""
+    """Which columns were used as treatment, outcome, observed and hidden."""
 
     def to_dict(self) -> dict[str, Any]:
         """The record of the conversion, ready for JSON (without the rows)."""
@@ -113,8 +113,8 @@ def rct_to_iv(
 
     `treatment` must hold 0 and 1. Rows without treatment or outcome are left out; missing covariates are encoded, not
     dropped. Propensities that you give are clipped to [clip, 1 - clip]; without them they are built from the
-    covariates, with instrument strength `beta` and a pull of the hidden covariates of size `confounding`. A trial that
-    randomised within blocks is balanced within them by `balance_within` (columns whose combinations are the blocks).
+    covariates, with instrument strength `beta` and a pull of the hidden covariates of size `confounding`. If the trial
+    randomised within blocks, `balance_within` (columns whose combinations are the blocks) balances it within them.
 
     Examples:
         >>> rng = np.random.default_rng(0)
@@ -212,7 +212,7 @@ def difference_in_means(t: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def balanced_rows(t: np.ndarray, rng: np.random.Generator, blocks: np.ndarray | None = None) -> np.ndarray:
-    """In each block, the smaller arm and as many people drawn from the larger one; positions in their old order."""
+    """Positions, in order: in each block, everybody in the smaller arm and as many people drawn from the larger one."""
     blocks = np.zeros(len(t)) if blocks is None else blocks
     chosen = []
     for block in np.unique(blocks):

@@ -20,7 +20,7 @@ th { border-bottom: 2px solid #888 } img { max-width: 100% } p.caption { color: 
 
 @dataclass
 class Report:
-    """Blocks in order; each is rendered twice."""
+    """The report's blocks in order, each rendered both as Markdown and as HTML."""
 
     title: str
     markdown: list[str] = field(default_factory=list)
@@ -41,13 +41,13 @@ class Report:
         self.html.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>")
 
     def compared(self, table: ComparedTable) -> None:
-        """One table of the paper with ours beside it."""
+        """Add one table of the paper with our numbers beside it."""
         self.heading(table.title, 3)
         self.paragraph(caption(table))
         self.table(header(table), body(table))
 
     def figure(self, path: Path, text: str) -> None:
-        """The Markdown links to the file, the HTML carries the picture inside."""
+        """Add a figure: the Markdown links to the file, the HTML embeds it."""
         self.markdown.append(f"![{text}]({path.name})\n\n{text}\n")
         picture = base64.b64encode(path.read_bytes()).decode()
         self.html.append(f'<img alt="{html.escape(text)}" src="data:image/png;base64,{picture}">')

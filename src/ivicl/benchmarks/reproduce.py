@@ -79,7 +79,7 @@ def _shown(study: Study, runs: pl.DataFrame, config: ReproduceConfig) -> Shown |
 
 
 def unusable(methods: set[str], model: str = "") -> dict[str, str]:
-    """Methods that cannot run here and why, found by running each on 200 rows."""
+    """Methods that cannot run here -> why, found by running each on 200 rows."""
     sample = generate(0, n=200, noise_draws=2).data
     reasons = {}
     for method in sorted(methods):
@@ -92,10 +92,10 @@ def unusable(methods: set[str], model: str = "") -> dict[str, str]:
 
 
 def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig) -> pl.DataFrame:
-    """Run one job of each kind alone, for its time; say how long the rest will take; run it.
+    """Time one job of each kind (a method on a benchmark) alone; say how long the rest will take; run the rest.
 
-    Quick kinds come first, by powers of ten, and then one seed after the other: an interrupted run has all methods of
-    a kind on the same data sets.
+    Quick kinds run first, grouped by powers of ten of their time, and within a group one seed after the other: so even
+    after an interruption, methods that take about the same time have seen the same data sets.
     """
     kinds: dict[tuple[str, str], list[Job]] = {}
     for job in missing(jobs, store):
@@ -116,7 +116,7 @@ def _run_with_estimate(jobs: list[Job], store: RunStore, config: ReproduceConfig
 
 
 def _seconds(runs: pl.DataFrame) -> dict[tuple[str, str], float]:
-    """Mean time of the timed runs of each method on each benchmark; 0 where all failed."""
+    """Mean time of the timed runs of each method on each benchmark; 0 if all failed."""
     timed = runs.filter(pl.col("timed")).group_by("method", "benchmark").agg(pl.col("seconds").mean())
     return {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in timed.iter_rows(named=True)}
 
@@ -141,7 +141,7 @@ def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) 
 
 
 def _networks(report: Report, runs: pl.DataFrame) -> None:
-    """Which network answered; more than one means that the folder holds runs of an older one."""
+    """Say which network answered; if there are several, the folder holds runs of an older one."""
     used = sorted(name for name in runs["network"].unique().to_list() if name)
     if used:
         report.paragraph("Network: sha256 " + ", ".join(name[:12] for name in used) + ".")

@@ -1,8 +1,8 @@
-"""Run methods on data sets: resumable, failures kept as rows, and timed honestly.
+"""Run methods on data sets: resumable, with failures kept as rows, and timed honestly.
 
 Timing: one method at a time, in this process, after a warm-up on a few hundred rows that is not counted (imports, the
-network's session, first compilations). The threads that numerical libraries may use are stated with each run. With
-workers > 1 the runs share the cores, so they are marked as not timed and the tables leave their time out.
+network's session, first compilations). Each run records how many threads numerical libraries may use. With workers > 1
+the runs share the cores, so they are marked as not timed and the tables leave their time out.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def run_jobs(jobs: Sequence[Job], store: RunStore, *, workers: int = 1, progress
 
 
 def missing(jobs: Sequence[Job], store: RunStore) -> list[Job]:
-    """Those not done yet. What another network answered, one that shipped before or was in the same file, is not."""
+    """The jobs that are not done yet. A run counts as done only if the network now in use answered it."""
     networks = {job.model: "" for job in jobs if MethodSpec.parse(job.method).takes_model}
     for path in networks:
-        # A file that cannot be read fails in its run, as a row.
+        # A model file that cannot be read fails later, in its run, and becomes a row.
         with suppress(ModelFileError, OSError):
             networks[path] = (Model.load(Path(path)) if path else Model.shipped()).sha256
     return [job for job in jobs if not store.done(job.key, networks.get(job.model, ""))]
 
 
 def execute_beside(job: Job) -> Run:
-    """One run among others: its time would tell more about them."""
+    """One run beside others: it is not timed, because the others would slow it down."""
     return execute(job, warm_up=False, timed=False)
 
 
@@ -118,7 +118,7 @@ def _scores(case: BenchmarkDataset, result: BoundsResult) -> dict[str, Any]:
 
 
 def _levels(job: Job, result: BoundsResult) -> dict[str, str]:
-    """The interval at each further level; a method without a posterior has one interval, whatever the level."""
+    """The interval at each further level; a method without a posterior has the same interval at every level."""
     if not job.levels:
         return {}
     fixed = (result.lower, result.upper)
@@ -127,7 +127,7 @@ def _levels(job: Job, result: BoundsResult) -> dict[str, str]:
 
 
 def _few_rows(data: IVData) -> IVData:
-    """A small part of the data that keeps both arms and all of the outcome's range."""
+    """A small random part of the data, for the warm-up; it keeps the outcome's range."""
     if len(data.z) <= WARM_UP_ROWS:
         return data
     rows = np.random.default_rng(0).permutation(len(data.z))[:WARM_UP_ROWS]

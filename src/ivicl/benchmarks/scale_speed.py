@@ -1,8 +1,8 @@
 """Time and memory against size, behind `ivicl speed --scale`: each point is a command in a process of its own.
 
 Discrete rows are merged as they stream by, so their number should hardly matter, nor whether the outcome is yes/no or
-an amount; rows that all differ go through the network in chunks, every one of them; studies should cost the same each,
-and several times as much where codings are tied.
+an amount. Rows that all differ go through the network in chunks, every one of them. Each study should cost the same, or
+several times as much if codings are tied.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROWS_PER_FILE = 1_000_000
 REGIONS = ("north", "east", "south", "west", "islands")
 START_UP_ROWS = 1_000
-"""A table so small that a fit of it is the start of the process and one pass."""
+"""A table so small that fitting it takes little more than starting the process and one pass of the network."""
 ROLES = ["-y", "bought", "-t", "saw", "-z", "offered"]
 FULL = {
     "discrete rows": (10**5, 10**6, 10**7, 10**8),
@@ -51,12 +51,12 @@ QUICK = {
     "studies at a tie": (256,),
 }
 COVARIATES = 10
-"""Of rows that all differ."""
+"""How many covariates rows that all differ have."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One command: what of, how much, and what it took."""
+    """One measured command: what it was run on, and what it took."""
 
     kind: str
     size: int
@@ -64,7 +64,7 @@ class Point:
     cpu_seconds: float
     peak_gb: float
     beyond_start: float
-    """Seconds without those of a table of START_UP_ROWS, or of one study."""
+    """Seconds beyond those for a table of START_UP_ROWS, or for one study."""
     used: int | None = None
     """People whose rows the network saw; None for studies."""
 
@@ -73,7 +73,7 @@ class Point:
 
 
 def discrete_rows(rows: int, seed: int, amount: bool = False) -> pl.DataFrame:
-    """A trial with non-compliance, 20 covariate cells, text among them; the outcome yes or no, or different for all."""
+    """A trial with non-compliance and 20 covariate cells; the outcome is yes/no, or an amount that always differs."""
     import polars as pl
 
     rng = np.random.default_rng([2026, seed])
@@ -99,7 +99,7 @@ def different_rows(rows: int, seed: int, amount: bool = False) -> pl.DataFrame:
 
 
 def write_rows(kind: str, rows: int, folder: Path) -> list[str]:
-    """Parquet files of at most ROWS_PER_FILE rows; and the flags that name their covariates."""
+    """Write Parquet files of at most ROWS_PER_FILE rows, and return the flags that name their covariates."""
     make = discrete_rows if kind.startswith("discrete") else different_rows
     folder.mkdir(parents=True, exist_ok=True)
     for seed, start in enumerate(range(0, rows, ROWS_PER_FILE)):
@@ -110,7 +110,7 @@ def write_rows(kind: str, rows: int, folder: Path) -> list[str]:
 
 
 def aggregated_studies(studies: int, tied: bool) -> pl.DataFrame:
-    """Studies of 10,000 people as counts; at a tie half of the people are treated, and half have the outcome."""
+    """Studies of 10,000 people as counts; if tied, half of the people are treated and half have the outcome."""
     import polars as pl
 
     z, t, y = np.indices((2, 2, 2)).reshape(3, -1)
@@ -142,7 +142,7 @@ def measure_scale(quick: bool = False, only: Sequence[str] = (), most: int | Non
         first = 1 if kind.startswith("studies") else START_UP_ROWS
         start = 0.0
         for size in (first, *sizes) if sizes else ():
-            with tempfile.TemporaryDirectory() as folder:  # of this point alone: the largest take gigabytes
+            with tempfile.TemporaryDirectory() as folder:  # a folder per point: the largest take gigabytes
                 point = _run(kind, size, _command(kind, size, Path(folder)), start)
             if size == first:
                 start = point.seconds
@@ -151,7 +151,7 @@ def measure_scale(quick: bool = False, only: Sequence[str] = (), most: int | Non
 
 
 def _command(kind: str, size: int, folder: Path) -> list[str]:
-    """What is measured, with its data written."""
+    """Write the data of one point, and return the command to measure."""
     if not kind.startswith("studies"):
         named = write_rows(kind, size, folder)
         return ["fit", f"{folder}/*.parquet", *ROLES, *named, "--format", "json"]
@@ -161,7 +161,7 @@ def _command(kind: str, size: int, folder: Path) -> list[str]:
 
 
 def _run(kind: str, size: int, arguments: list[str], start_up: float) -> Point:
-    """The command in a process of its own: its time, and the memory that the system says it held at most."""
+    """Run the command in a process of its own; its time, and its peak memory as the system reports it."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said:
         process = subprocess.Popen([sys.executable, "-m", "ivicl", *arguments], stdout=printed, stderr=said)
@@ -201,7 +201,7 @@ def draw(points: Sequence[Point]) -> Figure:
     for axis, what in zip(axes, ("Seconds, start-up subtracted", "Peak memory, GB"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="Rows, or studies", ylabel=what)
         axis.grid(alpha=0.3)
-    # Below the axes: inside, it would lie on some of the points.
+    # Below the axes, because inside the legend would cover some of the points.
     figure.legend(*axes[0].get_legend_handles_labels(), fontsize=8, ncols=3, loc="outside lower center")
     return figure
 

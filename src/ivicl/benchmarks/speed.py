@@ -1,4 +1,4 @@
-"""The timings behind `ivicl speed`. A benchmark that prints, not a test that fails on a busy machine."""
+"""The timings behind `ivicl speed`: a benchmark that prints, and not a test, which would fail on a busy machine."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ import numpy as np
 from ivicl.errors import design_warnings_off
 
 COLD_RUNS = 5
-"""Processes started for the cold command: one alone tells more about the machine's minute than about the command."""
+"""How many times the cold command is run: a single run says more about the machine's load than about the command."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One measured duration, or one as a multiple of another, and what was asked for."""
+    """One measured duration, or the ratio of two, and the target for it."""
 
     name: str
     seconds: float
     wanted: float
     note: str = ""
     unit: str = "s"
-    """"s", or "times" where `seconds` is a ratio."""
+    """"s", or "times" if `seconds` is a ratio."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -81,7 +81,7 @@ def measure(quick: bool = False) -> Iterator[Timing]:
 
 
 def _amount_and_yes_no(rows: int, roles: dict[str, Any], rng: np.random.Generator) -> Timing:
-    """The same people asked for a yes/no outcome and for an amount; beside it, what Levis et al. take for the same."""
+    """Time for an amount over time for a yes/no outcome of the same people; the note compares with Levis et al."""
     from ivicl import IVBounds
     from ivicl.errors import MissingDependencyError
 
@@ -103,7 +103,7 @@ def _amount_and_yes_no(rows: int, roles: dict[str, Any], rng: np.random.Generato
 
 
 def _best(action: Callable[[], Any], times: int) -> float:
-    """The shortest of several runs after one that warms up; a long action runs once, cold."""
+    """The shortest of several runs after a warm-up; with `times=1`, for long actions, a single run without one."""
     found = []
     with design_warnings_off():
         if times > 1:
@@ -116,7 +116,7 @@ def _best(action: Callable[[], Any], times: int) -> float:
 
 
 def _peak_memory() -> str:
-    """The most memory this process has held so far, where the system tells."""
+    """The most memory that this process has used so far, if the system can tell."""
     try:
         import resource
     except ImportError:  # Windows
@@ -126,7 +126,7 @@ def _peak_memory() -> str:
 
 
 def _cold_fit(frame: dict[str, np.ndarray], names: list[str]) -> float:
-    """The command in a process of its own, from nothing to its JSON."""
+    """Seconds of the command in a new process, from its start to its JSON."""
     import polars as pl
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Where runs are kept: one JSON line a run, written as soon as it is done, and a Parquet file made from the lines."""
+"""Where runs are kept: one JSON line per run, written as soon as it is done, and a Parquet file made from the lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 KEY = ("benchmark", "setting", "seed", "method", "model")
-"""What makes a run the same run."""
+"""The columns that identify a run."""
 RunKey = tuple[str, str, int, str, str]
 
 
@@ -21,7 +21,7 @@ class Run:
     setting: str
     seed: int
     method: str
-    """As asked for, options included: ivicl@independent."""
+    """As asked for, options included, such as ivicl@independent."""
     model: str
     """Network file given with --model; empty for the shipped one."""
     network: str
@@ -34,14 +34,14 @@ class Run:
     lower: float | None
     upper: float | None
     valid: bool | None
-    """Contains the identified set where that is known, else the true effect."""
+    """The interval contains the identified set or, if that is unknown, the true effect."""
     covers_effect: bool | None
     covers_bounds_x: bool | None
-    """Contains the identified set given the covariates alone, where that is known."""
+    """The interval contains the identified set given the covariates alone, if that is known."""
     width: float | None
     """(upper - lower) / (max Y - min Y)."""
     sharp_width: float | None
-    """The same for the identified set, where it is known."""
+    """The same for the identified set, if it is known."""
     effect: float | None
     effect_se: float | None
     true_lower: float | None
@@ -52,10 +52,10 @@ class Run:
     estimand: str
     seconds: float | None
     timed: bool
-    """The run had the machine's cores to itself as far as this program goes, and its warm-up was excluded."""
+    """This program ran nothing else at the same time, and the warm-up was excluded."""
     threads: int
     levels: str
-    """JSON {nominal level: [lower, upper]} where a study asked for more than one level."""
+    """JSON {nominal level: [lower, upper]} if a study asked for more than one level."""
     version: str
 
     @property
@@ -68,7 +68,7 @@ SCHEMA = {f.name: _POLARS[str(f.type).split(" ")[0]] for f in fields(Run)}
 
 
 class RunStore:
-    """A folder with runs.jsonl (the log, appended) and runs.parquet (the table, remade from it)."""
+    """A folder with runs.jsonl (a log that is appended to) and runs.parquet (a table made from the log)."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -82,7 +82,7 @@ class RunStore:
                     self._runs[run.key] = run
 
     def done(self, key: RunKey, network: str = "") -> bool:
-        """Whether this run has succeeded before, with this network if it needs one; failed ones are tried again."""
+        """Whether this run has succeeded before, with this network if it needs one; failed runs are tried again."""
         run = self._runs.get(key)
         return run is not None and run.status == "ok" and run.network in ("", network)
 
@@ -92,7 +92,7 @@ class RunStore:
             file.write(json.dumps(asdict(run)) + "\n")
 
     def frame(self) -> pl.DataFrame:
-        """One row a run; a run that was repeated counts once, with its last outcome."""
+        """One row per run; a run that was repeated counts once, with its last outcome."""
         return pl.DataFrame([asdict(r) for r in self._runs.values()], schema=SCHEMA, strict=False)
 
     def consolidate(self) -> Path:

@@ -1,4 +1,4 @@
-"""With and without the prior's shift: one benchmark by two networks that differ in nothing else."""
+"""With and without the prior's shift: one benchmark, run by two networks that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ivicl.benchmarks.report import Report
 BENCHMARK, SETTINGS = "synthetic", ("default",)
 METHODS = ("ivicl", "ivicl@effect")
 LEAST_SEEDS = 30
-"""Twins differ by less than ten data sets can show."""
+"""At least this many data sets, because ten are too few to show how twins differ."""
 
 
 def models(config: ReproduceConfig) -> dict[str, str]:
@@ -24,7 +24,7 @@ def models(config: ReproduceConfig) -> dict[str, str]:
 
 
 def jobs(config: ReproduceConfig, missing: Mapping[str, str]) -> list[Job]:
-    """None without a network whose shift was off, or where the methods cannot run."""
+    """The runs of both networks; none without a network trained with the shift off, or if the methods cannot run."""
     if not config.shift_off_model or any(method in missing for method in METHODS):
         return []
     seeds = config.seeds_of(catalog.benchmark(BENCHMARK))

@@ -5,7 +5,7 @@ p[z][t][y] = sum of theta over the strata with T(z) = t, Y(t) = y. Two standard 
 
 - mean-field: q(theta) q(strata of the people), closed-form coordinate ascent (variational Bayes EM);
 - logistic-normal: theta = softmax(h, 0), h ~ N(m, L L') with a full covariance, by maximising the ELBO on fixed
-  quasi-random draws. Much richer, and still of one mode.
+  quasi-random draws. Much richer, but still with a single mode.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def mean_field(
 
 
 def _em(counts: np.ndarray, starts: int, rng: np.random.Generator, steps: int = 3000) -> tuple[np.ndarray, np.ndarray]:
-    """(starts, 16) Dirichlet parameters of q(theta) and their ELBOs, all starts at once."""
+    """(starts, 16) Dirichlet parameters of q(theta) and their ELBOs, for all starts at once."""
     weight = MEMBERS * rng.exponential(size=(starts, 1, N_STRATA))
     elbo = np.full(starts, -np.inf)
     for step in range(steps):
@@ -71,7 +71,7 @@ def _em(counts: np.ndarray, starts: int, rng: np.random.Generator, steps: int = 
 
 
 def _dirichlet_kl(concentration: np.ndarray, expected_log: np.ndarray) -> np.ndarray:
-    """KL of Dirichlet(concentration) from the prior, one a row."""
+    """KL of Dirichlet(concentration) from the prior, one value per row."""
 
     def log_norm(a: np.ndarray) -> np.ndarray:
         norm: np.ndarray = gammaln(a.sum(axis=-1)) - gammaln(a).sum(axis=-1)

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 
 def in_processes(function: Callable[[Task], Answer], tasks: Iterable[Task], workers: int) -> Iterator[Answer]:
-    """The answers as they come, in any order."""
+    """The answers as they arrive, in any order."""
     context = get_context("spawn")
     with _one_thread(), ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_with_parent) as pool:
         for finished in as_completed([pool.submit(function, task) for task in tasks]):
@@ -23,7 +23,7 @@ def in_processes(function: Callable[[Task], Answer], tasks: Iterable[Task], work
 
 
 def _leave_with_parent() -> None:
-    """In a worker: end when the program that started it has been killed, which would otherwise leave it waiting."""
+    """Runs in a worker: exit when the parent process has been killed; the worker would otherwise wait forever."""
     parent = parent_process()
     assert parent is not None, "a worker has one"
 
@@ -36,7 +36,10 @@ def _leave_with_parent() -> None:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Processes started meanwhile use one core each. Libraries ask when they are imported, so it is set before."""
+    """Processes started inside this context use one core each.
+
+    Libraries read these variables when they are imported, so they are set before the processes start.
+    """
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS", "LOKY_MAX_CPU_COUNT")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))

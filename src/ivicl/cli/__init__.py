@@ -1,7 +1,7 @@
 """The command line: `app` collects the sub-commands, `main` turns errors into exit codes.
 
-0 done; 2 the input or the call is wrong (one sentence on stderr); 3 done, but the data contradict the design (with
---strict); 1 a fault of ours; 130 interrupted.
+Exit codes: 0 done; 2 the input or the call is wrong (one sentence on stderr); 3 done, but the data contradict the
+design (with --strict); 1 a bug in ivicl; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MODULES = (
     "speed",
 )
 
-# What typer raises for a wrong call; older versions take it from click, newer ones from a copy of their own.
+# What typer raises for a wrong call; older versions use click's class, newer ones a copy of their own.
 WrongCall = cast("type[Exception]", typer.BadParameter.__base__)
 
 app = typer.Typer(
@@ -66,7 +66,7 @@ for _module in MODULES:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to whatever stderr is at the moment: a progress bar takes its place, to keep lines above it."""
+    """Writes to whatever sys.stderr is at the moment: a progress bar replaces it, to keep lines above the bar."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), file=sys.stderr)
@@ -74,7 +74,7 @@ class _StderrHandler(logging.Handler):
 
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
-    """What the package logs while a command runs; other libraries' logs stay as they are."""
+    """Show on stderr what the package logs while a command runs; other libraries' logs are left alone."""
     logger, handler = logging.getLogger("ivicl"), _StderrHandler()
     before = logger.level
     logger.addHandler(handler)
@@ -100,12 +100,12 @@ def main() -> None:
     except BrokenPipeError:
         _reader_left()
     except SystemExit as stopped:
-        # typer's own answer to a broken pipe is an exit with 1, which here means a fault of ours.
+        # typer exits with 1 after a broken pipe, but here 1 means a bug in ivicl.
         if not isinstance(stopped.__context__, BrokenPipeError):
             raise
         _reader_left()
     else:
-        if isinstance(code, int) and code:  # of a typer.Exit
+        if isinstance(code, int) and code:  # the code of a typer.Exit
             sys.exit(code)
 
 
@@ -116,7 +116,7 @@ def _stop(code: int, sentence: str) -> NoReturn:
 
 
 def _sentence(error: Any) -> str:
-    """What is wrong with the call, in a line; nothing where the help was printed already."""
+    """What is wrong with the call, in one line; empty if the help was already printed."""
     text = " ".join(error.format_message().replace("Value error, ", "").split())
     if not text:
         return ""
@@ -126,7 +126,7 @@ def _sentence(error: Any) -> str:
 
 
 def _not_a_number(error: Any, text: str) -> str:
-    """Where a number was expected: the flag and what was given, which the parser of flags leaves out."""
+    """If a number was expected: the flag and what was given, which the flag parser's message leaves out."""
     below_zero = re.search(r"No such option: (-\d\S*)", text)
     if below_zero:
         return f"{below_zero[1]} is taken for a flag; counts of people are whole numbers of at least 0"
@@ -140,6 +140,6 @@ def _not_a_number(error: Any, text: str) -> str:
 
 
 def _reader_left() -> NoReturn:
-    """`ivicl ... | head`: not a fault; stop Python from complaining at exit."""
+    """The reader closed the pipe, as in `ivicl ... | head`: no error, but keep Python from complaining at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(0)

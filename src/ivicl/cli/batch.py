@@ -1,4 +1,4 @@
-"""`ivicl batch`: bounds for many studies, written as they come, and taken up again after an interruption."""
+"""`ivicl batch`: bounds for many studies, written as they are found; an interrupted batch can be resumed."""
 
 from __future__ import annotations
 

@@ -199,11 +199,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _get_ready_beside(estimator: IVBounds) -> None:
-    """Load what the method needs while the table is read: a sixth of a cold command's time.
+    """Load what the method needs while the table is read: this saves a sixth of a cold command's time.
 
-    Called when the call itself is known to be right. Not a daemon: a thread that is cut off inside the runtime when
-    Python exits could crash a command that only had bad input to report. And silent: what fails here fails again in
-    the fit, which says it in a sentence; an exit in the meantime ends the imports with errors that mean nothing.
+    Called once the call itself is known to be right. The thread is not a daemon: if it were cut off inside the runtime
+    when Python exits, it could crash a command that only had bad input to report. And it is silent: what fails here
+    fails again in the fit, which reports it properly, and if the command exits meanwhile, the errors of interrupted
+    imports mean nothing.
     """
     from threading import Thread
 
@@ -233,14 +234,14 @@ def _with_flags(
     estimand: str | None,
     assume: str | None,
 ) -> list[str]:
-    """The flags that have names of their own, as options of the estimator."""
+    """The options of --set together with those that have flags of their own."""
     return flags.named_options(
         option, combine=combine, n_thresholds=thresholds, model=model, estimand=estimand, assume=assume
     )
 
 
 def _hand_over(result: BoundsResult, chosen: Format, output: Path | None, pages: Pages, strict: bool) -> None:
-    """The result in its format; where that is for programs the warnings go to stderr as well."""
+    """Write the result in its format; if that is not the table for readers, the warnings go to stderr as well."""
     say_headline(result.diagnostics, chosen not in (Format.json, Format.csv), output)
     pages.write(result)
     if chosen is not Format.table:

@@ -143,7 +143,7 @@ def roles(
     sampling_weights: str | None = None,
     bins: int | None = None,
 ) -> Roles:
-    """What the flags say of the columns."""
+    """What the flags say about the columns."""
     from ivicl.data import Roles
 
     return Roles(
@@ -165,12 +165,12 @@ def roles(
 
 
 def named_options(option: list[str] | None, **given: object) -> list[str]:
-    """The options of --set, and flags that have names of their own as further ones where they were given."""
+    """The options of --set, followed by those options with flags of their own that were given."""
     return [*(option or []), *(f"{name}={value}" for name, value in given.items() if value is not None)]
 
 
 def names(texts: list[str] | None) -> list[str]:
-    """Names separated by commas, in a flag that may be given again."""
+    """The names in a flag that takes names separated by commas and may be given several times."""
     return [name.strip() for text in texts or [] for name in text.split(",") if name.strip()]
 
 
@@ -186,7 +186,7 @@ def estimator(method: str, alpha: float, seed: int, option: list[str] | None, fl
 
 
 def exit_if_strict(strict: bool, stopped: bool) -> None:
-    """The last thing a command does: everything is written by then.
+    """The last thing a command does, when everything has been written.
 
     Raises:
         typer.Exit: with code 3, for --strict and a finding of grade stop.
@@ -226,7 +226,7 @@ def name_and_value(text: str, flag: str) -> tuple[str, str]:
 
 
 def _literal(text: str) -> Any:
-    """Numbers and true/false as such, anything else as text."""
+    """A number, true or false as such, and anything else as text."""
     try:
         return json.loads(text)
     except ValueError:

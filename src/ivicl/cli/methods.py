@@ -1,4 +1,4 @@
-"""`ivicl methods`: what can answer, what its interval is, and what it assumes."""
+"""`ivicl methods`: which methods there are, what their intervals mean, and what they assume."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def about(method: Method) -> dict[str, Any]:
-    """What a program may want to know of a method before it asks for bounds."""
+    """What a program may want to know about a method before it asks for bounds."""
     from ivicl.cli.needs import is_installed
 
     return {
@@ -57,7 +57,7 @@ def about(method: Method) -> dict[str, Any]:
 
 
 def markdown(known: list[Method]) -> str:
-    """The table of the README. It leaves out what is installed here, which readers elsewhere do not care for."""
+    """The table of the README. It does not say what is installed here, which means nothing to readers elsewhere."""
     lines = ["| `method=` | what it is | interval | of | assumes |", "|---|---|---|---|---|"]
     for method in known:
         needs = f"; `pip install 'ivicl[{method.extra}]'`" if method.extra else ""

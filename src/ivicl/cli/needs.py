@@ -1,4 +1,4 @@
-"""What commands and methods need beyond the core: asked for before a command starts, and told by `ivicl methods`."""
+"""What commands and methods need beyond the core: checked before a command starts, and shown by `ivicl methods`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def need_torch() -> None:
 
 
 def is_installed(extra: str) -> bool | None:
-    """Everything that `pip install 'ivicl[extra]'` brings is here; None where that cannot be told.
+    """Whether everything that `pip install 'ivicl[extra]'` brings is installed; None if that cannot be told.
 
-    By what the installed package says of itself: nothing is imported, so that asking about torch is quick.
+    Read from the packages' metadata: nothing is imported, so that asking about torch is quick.
     """
     from importlib import metadata
 

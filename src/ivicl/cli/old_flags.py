@@ -1,4 +1,4 @@
-"""Flags under the names that they had before: taken for one more release, with a note, and not in the help."""
+"""Flags under their old names: accepted for one more release, with a note, and not shown in the help."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """What bounds can be printed as."""
+    """The formats in which bounds can be printed."""
 
     table = "table"
     json = "json"
@@ -44,13 +44,13 @@ class TableJsonOrMarkdown(StrEnum):
 
 
 class Drawn(Protocol):
-    """What has a picture."""
+    """Anything that has a picture."""
 
     def plot(self) -> Any: ...
 
 
 class Shown(Protocol):
-    """What can be printed in every format: a result, a comparison, a sensitivity, a plan."""
+    """Anything that can be printed in every format: a result, a comparison, a sensitivity analysis, a plan."""
 
     def summary(self) -> str: ...
     def to_json(self) -> str: ...
@@ -78,7 +78,7 @@ OutputFile = Annotated[
 
 
 def ends_in(flag: str, endings: tuple[str, ...], remark: str) -> Callable[[Path | None], Path | None]:
-    """A check of the file's name when the call is read: not after minutes of fitting."""
+    """A check of the file's name while the call is parsed, not after minutes of fitting."""
 
     def checked(path: Path | None) -> Path | None:
         if path is not None and path.suffix.lower() not in endings:
@@ -112,10 +112,10 @@ STANDARD_OUTPUT = Path("-")
 
 
 def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyFormat]) -> AnyFormat:
-    """The format that is asked for, by name or by the ending of the output; before anything is computed.
+    """The format that is asked for, by name or by the ending of the output; called before anything is computed.
 
     Raises:
-        InputError: the ending says nothing, or the output has no folder to go to.
+        InputError: the ending is of no known format, or the output's folder does not exist.
     """
     if output is not None and output != STANDARD_OUTPUT and not output.absolute().parent.is_dir():
         raise InputError(f"the folder of --output {output} does not exist; make it first, or name another.")
@@ -162,7 +162,7 @@ class Pages:
             written = result.report(self.report, title=self.title, question=self.question, also=further)
             typer.echo(f"ivicl: report in {written}.", err=True)
         if self.plot is not None:
-            # Every method has a ladder; a posterior only some.
+            # Every method has a ladder, but only some have a posterior.
             typer.echo(f"ivicl: picture in {result.plot('ladder').save(self.plot)}.", err=True)
 
 
@@ -172,7 +172,7 @@ def save_picture(found: Drawn, plot: Path | None) -> None:
 
 
 def say_headline(found: Diagnostics, for_readers: bool, output: Path | None) -> None:
-    """What is graded stop, on stderr; not where it is the first line of what is about to be printed."""
+    """Print on stderr what is graded stop, unless it will be the first line of what is printed for readers anyway."""
     if found.headline and not (for_readers and output in (None, STANDARD_OUTPUT)):
         typer.echo(f"ivicl: {found.headline}", err=True)
 
@@ -189,7 +189,7 @@ def text_of(found: Shown, chosen: Format) -> str:
 
 
 def write(text: str, output: Path | None) -> None:
-    """The answer, to where it was asked for."""
+    """Write the answer to the file or to standard output."""
     if output is None or output == STANDARD_OUTPUT:
         _print(text)
         return
@@ -204,8 +204,8 @@ def _print(text: str) -> None:
     try:
         typer.echo(text)
     except BrokenPipeError:
-        raise  # the reader left, as `head` does: not a fault
+        raise  # the reader closed the pipe, as `head` does: `main` takes care of it
     except OSError as error:
         with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python tries to write the rest at its exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would try to write the rest at exit
         raise cannot_be_written("standard output", error) from error

@@ -1,4 +1,4 @@
-"""`ivicl app`: the page in a browser of this machine. Everything is computed there; this only hands out files."""
+"""`ivicl app`: the page in a browser on this machine. The browser computes everything; this only serves files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHIPPED = "ivicl.onnx"
 """The name under which the page asks for the model."""
 
 HEADERS = {
-    # With these two the browser gives the page threads.
+    # With these two headers the browser lets the page use threads.
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Content-Security-Policy": "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; "
@@ -41,7 +41,7 @@ NOT_BUILT = (
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """The files of the page, with their types and headers; the model file is the package's own."""
+    """Serves the files of the page, with their types and headers; the model file is the package's own."""
 
     def translate_path(self, path: str) -> str:
         found = super().translate_path(path)
@@ -58,11 +58,11 @@ class _Files(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: who looks at the page is nobody's business."""
+        """Log nothing: who looks at the page is nobody's business."""
 
 
 def page_folder(given: Path | None) -> Path:
-    """Where the built page is: as given, in the repository beside the package, or in the package (a release)."""
+    """Where the built page is: the folder given, or else in the repository or, in a release, inside the package."""
     package = Path(str(resources.files("ivicl")))
     candidates = [given] if given is not None else [package.parent.parent / "web" / "dist", package / "page"]
     for folder in candidates:
@@ -74,7 +74,7 @@ def page_folder(given: Path | None) -> Path:
 
 
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """A server of that folder on the loopback, at a free port unless one is asked for."""
+    """A server of that folder on the loopback interface, at a free port unless one is asked for."""
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Files, directory=str(folder)))
     except OSError as error:

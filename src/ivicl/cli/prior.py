@@ -1,4 +1,4 @@
-"""`ivicl prior sample` and `ivicl prior plot`: look at the tables the network learns from."""
+"""`ivicl prior sample`, `plot` and `summary`: look at the tables that the network learns from."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def train(
 
 
 def _follow(name: str, output: Path | None, settings: dict[str, object], evaluation: bool, progress: bool) -> None:
-    """All stages of a recipe that are not done yet, then the export if that is not done."""
+    """Run all stages of a recipe that are not done yet, then the export if that is not done."""
     from ivicl.learn.recipes.recipe import load_recipe
     from ivicl.learn.recipes.stages import run_recipe
     from ivicl.learn.training.processes import is_first
@@ -89,7 +89,7 @@ def _follow(name: str, output: Path | None, settings: dict[str, object], evaluat
     if last is None or not is_first():
         return
     graph = folder / recipe.graph
-    # The graph is written last: where it is, all is, unless an evaluation is asked for only now.
+    # The graph is written last: if it exists, everything is done, unless an evaluation is only now asked for.
     if not graph.exists() or (evaluation and "evaluation" not in Model.load(graph).metadata):
         _write(last, graph, evaluation, None)
     logger.info("the recipe %s is done: %s", recipe.name, graph)

@@ -1,4 +1,4 @@
-"""Questions to the engine that holds a table: what it answers, in memory, or one sentence on what it cannot do."""
+"""Queries to the engine that holds a table: the answers in memory, or one sentence on what the engine cannot do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = TypeVar("Answer")
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
-    """What the engine answers; what it cannot do is the user's to know, in one sentence."""
+    """The engine's answer; if the engine fails, an InputError tells the user why in one sentence."""
     try:
         return question()
     except (IVICLError, KeyboardInterrupt):
@@ -34,13 +34,13 @@ def row_count(frame: nw.LazyFrame[Any]) -> int:
 
 
 def collected(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
-    """A small answer in memory, sorted, so that it does not matter which engine or worker was first."""
+    """A small answer in memory, sorted, so that it does not depend on the engine or on which worker was first."""
     plain = collect(frame)
     return plain.sort(plain.columns, nulls_last=True)
 
 
 def collect(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
-    """An answer in memory, in no order."""
+    """An answer in memory, in no particular order."""
     import narwhals as nw
 
     engine: dict[str, Any] = {"engine": "streaming"} if frame.implementation.is_polars() else {}
@@ -49,7 +49,7 @@ def collect(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
 
 
 def _orderable(frame: pl.DataFrame) -> list[Any]:
-    """Categories without a given order have one of the engine's own: they are read as the texts that they are."""
+    """Read categories without a given order as text: the engine would sort them in an order of its own."""
     import polars as pl
 
     return [

@@ -1,7 +1,7 @@
-"""Continuous covariates in groups of about equal size, on request: a table with too many different rows then merges.
+"""Continuous covariates cut into groups of about equal size, on request, so that a table of many different rows merges.
 
-A group's median stands for the values in it. In an engine the groups are found in its first question and a row's group
-is computed there, so that no more than merged rows leave it.
+A group's median stands for the values in it. If an engine holds the table, a first query finds the groups, and the
+engine computes each row's group, so that only merged rows leave it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_FOR_CUTS = 1_000_000
-"""Rows that tell where covariates are cut: of more, a sample of so many."""
+"""Where covariates are cut is decided from all rows or, if there are more than this, from a sample of this many."""
 NO_VALUE = -1
-"""The group of those without a value."""
+"""The group of rows without a value."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Bins:
     """Where one covariate is cut."""
 
     cuts: np.ndarray
-    """(K-1,) in rising order; a value at a cut belongs below it."""
+    """(K-1,) in rising order; a value at a cut belongs to the group below it."""
     middles: np.ndarray
-    """(K,) what stands for the values of each group."""
+    """(K,) the value that stands for each group."""
 
     @staticmethod
     def of(values: np.ndarray, weights: np.ndarray, number: int) -> Bins | None:
-        """At quantiles; None for no more than `number` different values, which are groups already."""
+        """Cuts at quantiles; None if there are at most `number` different values, which are groups already."""
         if len(np.unique(values)) <= number:
             return None
         cuts = np.unique(weighted_quantile(values, weights, np.arange(1, number) / number))
@@ -62,7 +62,7 @@ class Bins:
         return nw.when(value.is_null() | value.is_nan().fill_null(False)).then(nw.lit(NO_VALUE)).otherwise(place)
 
     def decoded(self, codes: pl.Series) -> pl.Series:
-        """Values again, from the numbers of groups."""
+        """The groups' values, from their numbers."""
         import polars as pl
 
         places = codes.to_numpy().astype(np.int64)
@@ -71,19 +71,19 @@ class Bins:
 
 
 def coded(frame: nw.LazyFrame[Any], bins: Mapping[str, Bins]) -> nw.LazyFrame[Any]:
-    """The frame with groups in the place of values, by column."""
+    """The frame with the numbers of groups in place of values, in the columns of `bins`."""
     return frame.with_columns(**{column: cut.code(column) for column, cut in bins.items()}) if bins else frame
 
 
 def decoded(merged: pl.DataFrame, bins: Mapping[str, Bins]) -> pl.DataFrame:
-    """The inverse of `coded`, after merging; columns that were left out stay out."""
+    """The inverse of `coded`, after merging: each group's value in place of its number."""
     return merged.with_columns([cut.decoded(merged[column]) for column, cut in bins.items()]) if bins else merged
 
 
 def binned_columns(
     columns: Mapping[str, Column], names: list[str], weights: np.ndarray, number: int
 ) -> tuple[dict[str, Column], tuple[str, ...]]:
-    """Columns of a table in memory after the cut, and the names of those that it changed."""
+    """Columns of a table in memory after cutting, and the names of those that were cut."""
     found = {}
     for name in names:
         column = columns[name]
@@ -95,7 +95,7 @@ def binned_columns(
 
 
 def cuts_of(frame: nw.LazyFrame[Any], names: list[str], asked: Roles, seed: int) -> dict[str, Bins]:
-    """By column (k0, k1, ... of `names`): where its covariates are cut, as all rows tell, or a sample of many."""
+    """Where covariates are cut, by column (k0, k1, ... in the order of `names`), from all rows or a sample of them."""
     import narwhals as nw
 
     schema = frame.collect_schema()

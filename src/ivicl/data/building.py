@@ -1,4 +1,4 @@
-"""From columns by role to an `IVData`: weights checked, rows dropped, values encoded, and a report of all of it."""
+"""From columns by role to an `IVData`: check weights, drop rows, encode values, and report all of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def build(
     strata: Column | None = None,
     sampling: Column | None = None,
 ) -> IVData:
-    """Validate the weights, drop rows, encode: the one path by which every kind of input becomes an IVData."""
+    """Validate the weights, drop rows, encode: the one path by which tables and arrays become an IVData."""
     if missing not in MISSING_POLICIES:
         raise InputError(f"missing must be one of {', '.join(MISSING_POLICIES)}, but is {missing!r}.")
     if not len(z):
@@ -56,12 +56,12 @@ def build(
     rows = np.ones(len(z)) if rows is None else rows
     weights = rows if w is None else checked_weights(w)
     if sampling is not None:
-        weights = np.where(checked_sampling(sampling) > 0, weights, 0.0)  # who stands for nobody is not there
+        weights = np.where(checked_sampling(sampling) > 0, weights, 0.0)  # drop people who stand for nobody
     everybody = z, t, weights, lost_rows(z, t, y, x, weights, missing)
     keep = rows_to_keep(z, t, None if free else y, x, weights, missing, notes, rows)
     dropped = int(rows[~keep].sum())
     z, t, y = z.take(keep), t.take(keep), y.take(keep)
-    if not keep.all():  # else the two stay one array
+    if not keep.all():  # without weights, `rows` and `weights` are the same array: do not copy it needlessly
         rows, weights = rows[keep], weights[keep]
     within = within and within.take(keep)
     seen = ~y.missing
@@ -139,7 +139,7 @@ def build(
 
 
 def _marked_guesses(codings: dict[str, Coding], columns: tuple[Column, ...], named: set[str]) -> dict[str, Coding]:
-    """A coding is a guess where nobody named the value, the column has no order, and the values do not say it."""
+    """A coding is a guess if nobody named the value, the column has no order, and the values do not make it clear."""
     return {
         role: replace(c, guessed=column.name not in named and not column.order and not is_clear(c.zero, c.one))
         for column, (role, c) in zip(columns, codings.items(), strict=True)
@@ -149,7 +149,7 @@ def _marked_guesses(codings: dict[str, Coding], columns: tuple[Column, ...], nam
 def _strata_that_matter(
     design: Design | None, block: Column | None, x: list[Column], z: np.ndarray, weights: np.ndarray, notes: list[str]
 ) -> list[Column]:
-    """The strata as one more covariate, where the share with Z = 1 differs between them and they are not one yet."""
+    """The strata as one more covariate, if the share with Z = 1 differs between them and they are not one already."""
     if design is None or design.strata is None or block is None or block.name in [column.name for column in x]:
         return []
     if not assignment_differs(z, design.strata, design.cluster, weights):

@@ -1,4 +1,4 @@
-"""Amounts with a heavy upper tail, cut off: the effect is then that on min(Y, cap), whose bounds are narrower."""
+"""Cutting off amounts with a heavy upper tail: the effect is then that on min(Y, cap), whose bounds are narrower."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Capped:
     range: Range
     cap: float
     above: np.ndarray
-    """(N,) the rows that it changed."""
+    """(N,) the rows that the cap changed."""
 
 
 def check_cap(cap: Any) -> None:
-    """A number, or a quantile such as "99%"."""
+    """Raise an InputError unless the cap is None, a number, or a quantile such as "99%"."""
     if cap is not None:
         _parsed(cap)
 

@@ -1,4 +1,4 @@
-"""Weights and tables of counts checked, and rows with missing values dropped."""
+"""Checks of weights and of tables of counts, and which rows are kept despite missing values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ivicl.errors import InputError
 
 @dataclass(frozen=True)
 class WeightFacts:
-    """What must be known of a column of weights, whether an array was looked through or an engine was asked."""
+    """What must be known about a column of weights, whether it is an array or an engine holds it."""
 
     missing: int
     least: float
     fractional: float | None
-    """One that is not a whole number."""
+    """A weight that is not a whole number, if there is one."""
     total: float
 
     def check(self, name: str) -> None:
@@ -63,7 +63,7 @@ def rows_to_keep(
 ) -> np.ndarray:
     """The entries that are kept; `rows` says how many rows of the user's table each stands for.
 
-    y is None where those without an outcome are kept.
+    y is None if people without an outcome are kept.
     """
     keep = weights > 0
     if not keep.all():

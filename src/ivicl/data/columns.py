@@ -1,4 +1,4 @@
-"""Whatever a column holds, as floats or as texts: numbers, true/false, dates, categories, missing values."""
+"""Columns as floats or as text, whatever they hold: numbers, true/false, dates, categories, missing values."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ivicl.data.rules import refusal, rules
 from ivicl.errors import InputError
 
 MISSING_TEXTS = frozenset(rules()["file"]["missing"])
-"""Texts that mean that there is no value: the same in a file and in a frame."""
+"""Texts that mean that there is no value, the same in files as in frames."""
 WIDER_THAN_NUMPY = ("Int128", "UInt128")
-"""Integers that polars makes of values beyond 64 bits and numpy cannot hold; they are read as Python's own."""
+"""Types that polars uses for integers beyond 64 bits, which numpy cannot hold; they are read as Python's integers."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Column:
     kind: str
     """'number', 'boolean' or 'text'."""
     order: tuple[str, ...] = ()
-    """The order of the categories, where the table's column has one; else texts are sorted."""
+    """The order of the categories, if the table's column has one; otherwise texts are sorted."""
     dates: bool = False
-    """The numbers are days, read from dates."""
+    """The numbers are days, made from dates."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -82,13 +82,13 @@ def _column_from_series(name: str, series: Any) -> Column:
         null = np.asarray(series.is_null().to_numpy(), dtype=bool)
         raw = series.to_numpy()
         if raw.dtype.kind in "iufb":
-            if not null.any():  # millions of numbers need not be copied; nobody writes into a column
+            if not null.any():  # avoid copying millions of numbers, as nobody writes into a column
                 return _numeric_column(name, raw.astype(np.float64, copy=False))
             array = raw.astype(np.float64)
             array[null] = np.nan
             return _numeric_column(name, array)
     column = _column_from_objects(name, series.to_list())
-    categories = getattr(series.dtype, "categories", None)  # ordered ones; pandas' others have no order
+    categories = getattr(series.dtype, "categories", None)  # only ordered categories have them
     if column.kind != "text" or not categories:
         return column
     return replace(column, order=tuple(str(category).strip() for category in categories))
@@ -121,7 +121,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _as_number(name: str, value: Any) -> float:
-    """A number, or a date as days, or a duration as days."""
+    """A number; dates and durations become days."""
     if isinstance(value, datetime.datetime):
         naive = (
             value.replace(tzinfo=None) if value.tzinfo is None else value.astimezone(datetime.UTC).replace(tzinfo=None)
@@ -164,7 +164,7 @@ def _column_from_objects(name: str, values: list[Any]) -> Column:
 
 
 def numbers_from_text(column: Column) -> Column:
-    """The same column as numbers if every value reads as one; else unchanged."""
+    """The same column as numbers if every value can be read as one; otherwise unchanged."""
     if column.kind != "text":
         return column
     array = np.zeros(len(column))

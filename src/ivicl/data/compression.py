@@ -1,8 +1,8 @@
-"""Tables that lie in an engine (polars lazily, DuckDB, ibis, Spark, Dask): merged by a GROUP BY there, collected small.
+"""Tables held by an engine (lazy polars, DuckDB, ibis, Spark, Dask): merged there by a GROUP BY, then collected.
 
-Rows that are equal in every role become one entry and their number, so nothing is lost, and the entries are read by
-the very code that reads a table in memory: which values mean 1, which are missing, which texts are rare. Where rows
-are too many and nearly all different, a seeded sample of them is drawn in the engine, and said.
+Rows that are equal in every role become one entry with a count, so nothing is lost. The entries are then read by the
+same code that reads a table in memory: which values mean 1, which are missing, which texts are rare. If there are too
+many rows and nearly all differ, the engine draws a seeded sample of them, and the report says so.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ENTRIES = 1_000_000
-"""Merged rows that are taken out of an engine: a few hundred MB, whatever the table."""
+"""The most merged rows that are taken out of an engine: a few hundred MB, whatever the table."""
 MOST_VALUES = 150_000_000
-"""Values of rows that nearly all differ, taken out of an engine on this machine: 1.2 GB, ten million rows of fifteen
-columns. Beyond that, and beyond MOST_ENTRIES rows of other engines, rows are sampled."""
+"""The most values taken out of an engine on this machine if nearly all rows differ: 1.2 GB, ten million rows of fifteen
+columns. Beyond that, or beyond MOST_ENTRIES rows of other engines, rows are sampled."""
 
 
 @dataclass(frozen=True)
 class ReadTable:
-    """The columns of a table, of which an entry may stand for several equal rows."""
+    """The columns of a table; each entry may stand for several equal rows."""
 
     columns: dict[str, Column]
     rows: np.ndarray
     """(N,) how many rows of the table each entry stands for."""
     sampled_from: int | None = None
-    """Rows of the whole table, where only a sample of them was read."""
+    """Rows of the whole table, if only a sample of them was read."""
     within: Within | None = None
-    """Where the outcome's column has means of several people."""
+    """The spread of the outcome within entries, if the outcome's column holds means of several people."""
     binned: tuple[str, ...] = ()
     """Covariates whose values were replaced by those of groups."""
 
@@ -62,20 +62,20 @@ def read_compressed(
     most: int | None = None,
     asked: Roles | None = None,
 ) -> ReadTable:
-    """The columns of `roles`, merged in the frame's engine; `weights` are added up where rows are merged.
+    """The columns of `roles`, merged in the frame's engine; the `weights` of merged rows are added up.
 
-    `retype` gives the merged rows the types that they have not had so far; `most` different rows are taken out. With
-    the roles as they were `asked` for, an amount may be merged into moments.
+    `retype` gives the merged rows their types, if they are still text. At most `most` different rows are taken out. If
+    the roles are given as `asked`, an amount may be merged into moments.
     """
     names = [name for name in dict.fromkeys(roles.values()) if name != weights]
     plain = _weighed(frame, names, weights)
     bins = {} if asked is None or asked.bins is None else ask(lambda: cuts_of(plain, names, asked, seed))
     plain = coded(plain, bins)
     amount = None if asked is None else lambda: ask(lambda: amount_of(plain, f"k{names.index(asked.outcome)}", asked))
-    # Studies come sorted from an engine; of one table the first covariate is what its rows are sorted by later.
+    # Studies must come sorted from an engine; the rows of a single table will be sorted by its first covariate later.
     last = [role for role in roles if role.startswith("study")] or [role for role in roles if role == "covariate 1"]
     order = [f"k{names.index(roles[role])}" for role in last] or ["k0"]
-    room = _room(plain, len(names)) if retype is None else 0  # what is still text takes several times its memory
+    room = _room(plain, len(names)) if retype is None else 0  # text takes several times the memory of numbers
     merged, total = ask(lambda: _merge(plain, len(names), weights, seed, most or MOST_ENTRIES, amount, order, room))
     if not len(merged):
         return ReadTable({name: column_from_array(name, np.zeros(0)) for name in roles.values()}, np.zeros(0))
@@ -94,16 +94,16 @@ def grouped(
     amount: Amount | None = None,
     bins: Mapping[str, Bins] | None = None,
 ) -> nw.LazyFrame[Any]:
-    """The plan that merges: a row for each combination of `names` (now k0, k1, ...), with its rows and people.
+    """The lazy query that merges: one row per combination of `names` (now k0, k1, ...), with its rows and people.
 
-    With an `amount` the outcome's place in its range is in the key and not its value; `Amount.settled` then makes means
-    of the sums.
+    With an `amount`, the key holds the outcome's place in its range instead of its value; `Amount.settled` then turns
+    the sums into means.
     """
     return _grouped(coded(_weighed(frame, names, weights), bins or {}), len(names), weights, amount)
 
 
 def entries(merged: pl.DataFrame, names: list[str], weights: str | None, total: int | None = None) -> ReadTable:
-    """Merged rows as the columns of a table. Columns leave the frame one by one: many rows are not in memory twice."""
+    """Merged rows as the columns of a table. Columns leave the frame one by one, so as not to be in memory twice."""
     columns = {name: column_from_array(name, series(merged.drop_in_place(f"k{i}"))) for i, name in enumerate(names)}
     if weights is not None:
         people = merged["people"].to_numpy().astype(np.float64)
@@ -115,7 +115,7 @@ def entries(merged: pl.DataFrame, names: list[str], weights: str | None, total: 
 
 
 def _weighed(frame: nw.LazyFrame[Any], names: list[str], weights: str | None) -> nw.LazyFrame[Any]:
-    """The columns under short names of our own, and what must be known of each weight."""
+    """The columns under short names of our own, and what must be known about each weight."""
     import narwhals as nw
 
     chosen = [nw.col(name).alias(f"k{i}") for i, name in enumerate(names)]
@@ -145,7 +145,7 @@ def _grouped(
         keys, sums = [*(key for key in keys if key != amount.key), "place"], amount.sums()
     if weights is None:
         return plain.group_by(keys).agg(nw.len().alias("rows"), *sums)
-    # Rows of weight zero stay apart: they are counted as dropped, and must not be lost in a group that is kept.
+    # Rows of weight zero form groups of their own: they count as dropped, and must not vanish in a group that is kept.
     return plain.group_by([*keys, "weightless"]).agg(
         nw.len().alias("rows"),
         nw.col("w").sum().alias("people"),
@@ -157,7 +157,7 @@ def _grouped(
 
 
 def weight_facts(merged: pl.DataFrame) -> WeightFacts:
-    """What the engine found out about the weights of merged rows."""
+    """What the engine found out about the weights while merging."""
     broken = merged["broken"].filter(merged["broken"] != 0)
     return WeightFacts(
         missing=int(merged["gone"].sum()),
@@ -177,12 +177,13 @@ def _merge(
     order: list[str],
     room: int,
 ) -> tuple[pl.DataFrame, int | None]:
-    """All different rows if they can be taken out, else with an amount by its moments; else those of a sample, and how
-    many rows there were in all. Rows that are not merged, as long as there is `room` for so many, come in the `order`
-    of these keys.
+    """The rows to take out of the engine; for a sample, also how many rows there were in all.
 
-    The first rows are looked at alone: if these differ too much, so do all, and a GROUP BY over the whole table would
-    only fill the engine's memory to say so.
+    These are, in order of preference: all different rows, if there are few enough; the same with an amount merged into
+    its moments; all rows unmerged, sorted by the keys in `order`, if there is `room` for them; the rows of a sample.
+
+    The first rows are examined first: if too many of them differ, a GROUP BY over the whole table would only fill the
+    engine's memory to find the same.
     """
     keys = [f"k{i}" for i in range(names)]
     found = None
@@ -210,15 +211,15 @@ def _merge(
 
 
 def _room(plain: nw.LazyFrame[Any], names: int) -> int:
-    """Different rows that may leave an engine that runs on this machine and hands over arrays; none of others."""
+    """How many unmerged rows may be taken out: none unless the engine runs on this machine and hands over arrays."""
     here = plain.implementation.is_polars() or plain.implementation.is_duckdb()
     return MOST_VALUES // names if here else 0
 
 
 def _as_they_are(plain: nw.LazyFrame[Any], order: list[str], weights: str | None) -> pl.DataFrame:
-    """Rows that are not worth merging, one by one; in an order that what follows would bring them into anyway.
+    """All rows unmerged, sorted by the keys in `order`, as later steps would sort them anyway.
 
-    A column at a time is sorted: a frame that is sorted as a whole is in memory three times.
+    One column is sorted at a time: a frame sorted as a whole would be in memory three times.
     """
     import polars as pl
 
@@ -232,10 +233,10 @@ def _as_they_are(plain: nw.LazyFrame[Any], order: list[str], weights: str | None
 
 
 def _differ(plain: nw.LazyFrame[Any], keys: list[str], most: int, here: bool) -> bool:
-    """More than `most` of the first rows differ in these keys.
+    """Whether the first rows have more than `most` different combinations of these keys.
 
-    An engine that is `here` is asked about each key alone before all of them: one that is continuous says it in a
-    tenth of the memory.
+    An engine that is `here`, on this machine, is asked about each key alone before all of them: a single continuous key
+    settles the question with a tenth of the memory.
     """
     first = plain.head(2 * most)
     alone = [[key] for key in keys] if here else []
@@ -243,6 +244,6 @@ def _differ(plain: nw.LazyFrame[Any], keys: list[str], most: int, here: bool) ->
 
 
 def _all_merged(most: int, plan: Callable[[], nw.LazyFrame[Any]]) -> pl.DataFrame | None:
-    """What the plan finds; None where it is more than `most` rows."""
+    """The result of the query; None if it has more than `most` rows."""
     merged = collected(plan().head(most + 1))
     return merged if len(merged) <= most else None

@@ -1,7 +1,7 @@
-"""Tables written as text, one line a row: their separator, their names, and what is wrong with a line that breaks them.
+"""Tables written as text, one line per row: their separator, their column names, and what is wrong with a broken line.
 
 Whatever a spreadsheet or a statistics package calls CSV is read: commas, tabs, semicolons or vertical bars; the line
-ends of Windows, Unix or old Macs; blank lines in between; UTF-8 with or without its mark.
+ends of Windows, Unix or old Macs; blank lines in between; UTF-8 with or without a byte order mark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMES_NEEDED = (
 
 @contextmanager
 def opened(content: Content) -> Iterator[BinaryIO]:
-    """The content from its beginning; bytes in memory stay open."""
+    """A stream of the content from its beginning; bytes in memory stay open."""
     if isinstance(content, io.BytesIO):
         content.seek(0)
         yield content
@@ -42,12 +42,12 @@ def opened(content: Content) -> Iterator[BinaryIO]:
 
 
 def raw_bytes(content: Content) -> bytes:
-    """All of it."""
+    """The whole content."""
     return content.getvalue() if isinstance(content, io.BytesIO) else content.read_bytes()
 
 
 def as_utf8(content: Content, encoding: str) -> io.BytesIO:
-    """The text of older programs, decoded: UTF-16, or the Western encoding of Windows, of which Latin-1 is part."""
+    """The text of older programs as UTF-8: from UTF-16, or from the Western encoding of Windows (like Latin-1)."""
     return io.BytesIO(raw_bytes(content).decode(encoding, errors="replace").encode())
 
 
@@ -65,12 +65,12 @@ def csv_options(separator: str) -> dict[str, Any]:
 
 
 def read_text(content: Content, name: str, typed: bool = True) -> pl.DataFrame:
-    """The table in a text file, whatever its encoding; every column as text unless it is to be `typed`."""
+    """The table in a text file, whatever its encoding; unless `typed`, every column is text."""
     with opened(content) as stream:
         start = stream.read(65_536)
     if start.startswith(UTF16_MARKS):
         return _read_utf8(as_utf8(content, "utf-16"), name, typed)
-    if b"\r" in start and b"\n" not in start:  # old Macs, and "CSV (Macintosh)" of spreadsheets
+    if b"\r" in start and b"\n" not in start:  # from old Macs, or a spreadsheet's "CSV (Macintosh)"
         content = io.BytesIO(raw_bytes(content).replace(b"\r", b"\n"))
     try:
         return _read_utf8(content, name, typed)
@@ -79,10 +79,10 @@ def read_text(content: Content, name: str, typed: bool = True) -> pl.DataFrame:
 
 
 def _read_utf8(content: Content, name: str, typed: bool) -> pl.DataFrame:
-    """A UnicodeDecodeError where the text is not UTF-8."""
+    """The table in a UTF-8 file; a UnicodeDecodeError if the text is not UTF-8."""
     import polars as pl
 
-    # polars takes a file by its path, so that the bytes of a large table are never a second copy in memory.
+    # polars reads a file by its path, so that the bytes of a large table are not in memory as well.
     with opened(content) as stream:
         separator, header = csv_header(stream, name)
     try:
@@ -99,16 +99,16 @@ def _read_utf8(content: Content, name: str, typed: bool) -> pl.DataFrame:
 
 
 def _without_blank_lines(frame: pl.DataFrame) -> pl.DataFrame:
-    """polars makes rows of them in which nothing stands, and they would be counted as people who were dropped."""
+    """Drop blank lines: polars turns them into empty rows, which would be counted as people who were dropped."""
     import polars as pl
 
-    if not frame.to_series(0).null_count():  # nearly always: no copy of the table
+    if not frame.to_series(0).null_count():  # nearly always: avoid a copy of the table
         return frame
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 def _broken_line(content: Content, separator: str, columns: int, error: Exception) -> str:
-    """Which line is not as the first, looked for only when polars has refused the file; else what polars says."""
+    """Which line does not fit the first, or else what polars says; only called when polars has refused the file."""
     with opened(content) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
         lines = csv.reader(text, delimiter=separator, strict=True)
@@ -136,10 +136,10 @@ def _called(separator: str) -> str:
 
 
 def csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
-    """The separator and the column names, from no more of the content than its first line.
+    """The separator and the column names, read from the first line only.
 
-    The line may go on over several where a name in quotes holds a line break, so the csv module finds its end; the
-    separator is the one that gives the most columns.
+    A name in quotes may hold a line break, so the csv module finds the end of the line; the separator is the one that
+    gives the most columns.
     """
     columns: dict[str, list[str]] = {}
     for separator in SEPARATORS:
@@ -152,7 +152,7 @@ def csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
                 f"{name} is not a table: its first line cannot be read ({error}); {NAMES_NEEDED}"
             ) from None
         finally:
-            text.detach()  # else closing it would close the stream
+            text.detach()  # otherwise closing it would close the stream
     separator = max(SEPARATORS, key=lambda each: len(columns[each]))
     header = columns[separator]
     if sum(bool(column.strip()) for column in header) < rules()["file"]["least_columns"]:
@@ -166,7 +166,7 @@ def csv_header(stream: BinaryIO, name: str) -> tuple[str, list[str]]:
 
 
 def refuse_duplicates(header: list[str], name: str) -> None:
-    """No two columns of one name; those without a name cannot be asked for, so they may be many."""
+    """Raise an InputError for two columns of one name. Several may be nameless, as these cannot be asked for."""
     seen: set[str] = set()
     for column in header:
         if column.strip() and column in seen:

@@ -1,7 +1,7 @@
 """How the people of a table came to be in it: clusters, strata and sampling weights.
 
-Frequency weights say how many people a row stands for; sampling weights how many of the population each of them does.
-Both may be given: k people, each standing for s.
+Frequency weights say how many people a row stands for; sampling weights say how many people of the population each of
+them stands for. Both may be given: a row is then k people, each standing for s.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ivicl.data.columns import Column, show_values, tidy_number
 from ivicl.errors import InputError
 
 ALL_EQUAL = 1e-9
-"""Sampling weights whose ratios differ from one by less than this say nothing."""
+"""Sampling weights whose ratios differ from one by less than this are taken as equal."""
 DIFFERS_P = 0.01
 """Below this p-value the share with Z = 1 is taken to differ between strata."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """One entry a row; None where the user named no such column."""
+    """Clusters, strata and sampling weights, one entry per row; None if the user named no such column."""
 
     cluster: np.ndarray | None = None
     """(N,) codes of the groups that were sampled, or assigned, together."""
@@ -34,7 +34,7 @@ class Design:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """Those that were given, by name."""
+        """The columns that were given, by name."""
         named = {"cluster": self.cluster, "strata": self.strata, "sampling": self.sampling}
         return {name: values for name, values in named.items() if values is not None}
 
@@ -44,7 +44,7 @@ class Design:
 
     @staticmethod
     def joined(parts: Sequence[Design]) -> Design:
-        """The design of the rows of one after the other, for all of which the same columns were named."""
+        """The designs of several data sets joined, row after row; all must have the same columns."""
         return Design(**{name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns})
 
 
@@ -78,9 +78,9 @@ def checked_sampling(column: Column) -> np.ndarray:
 def read_design(
     cluster: Column | None, strata: Column | None, sampling: Column | None, people: np.ndarray, notes: list[str]
 ) -> Design | None:
-    """The design of the rows that are used; None where no column was named or none says anything.
+    """The design of the rows that are used; None if no column was named, or only equal sampling weights.
 
-    `people` says how many each row stands for.
+    `people` says how many people each row stands for.
     """
     codes = {}
     for role, column in (("cluster", cluster), ("strata", strata)):
@@ -108,7 +108,7 @@ def _refuse_missing(role: str, column: Column) -> None:
 
 
 def _refuse_single(strata: Column, codes: np.ndarray, people: np.ndarray) -> None:
-    """Nobody can be compared within strata of one person: most likely the column of an identifier was named."""
+    """Strata of one person allow no comparison within them; most likely an identifier column was named by mistake."""
     if np.bincount(codes, people).max() <= 1:
         raise InputError(
             f"strata '{strata.name}' gives each of the {len(codes):,} people a stratum of their own; name the column "
@@ -134,7 +134,7 @@ def _shown(column: Column, row: int) -> str:
 
 
 def assignment_differs(z: np.ndarray, strata: np.ndarray, cluster: np.ndarray | None, people: np.ndarray) -> bool:
-    """P(Z=1) differs between strata by more than chance: what was assigned (people, or whole clusters) is counted."""
+    """Whether P(Z=1) differs between strata by more than chance; counts what was assigned, people or whole clusters."""
     if cluster is not None:
         treated, size = np.bincount(cluster, z * people), np.bincount(cluster, people)
         if ((treated == 0) | (treated == size)).all():
@@ -151,7 +151,7 @@ def assignment_differs(z: np.ndarray, strata: np.ndarray, cluster: np.ndarray | 
 
 
 def strata_as_covariate(column: Column) -> Column:
-    """As text, so that each stratum becomes a column of its own."""
+    """The strata as text, so that each stratum becomes a column of its own."""
     if column.kind == "text":
         return column
     texts = np.empty(len(column), dtype=object)

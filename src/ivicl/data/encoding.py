@@ -22,15 +22,15 @@ MAX_LEVELS: int = rules()["covariates"]["most_levels"]
 
 @dataclass(frozen=True)
 class Coding(KeyedRecord):
-    """What became of a column's values."""
+    """Which of a column's values became 0 and 1."""
 
     column: str
     zero: Any = None
-    """The value that became 0; None for amounts, and where the column holds ones alone."""
+    """The value that became 0; None for amounts, and if the column holds nothing but ones."""
     one: Any = None
     """The value that became 1; None for amounts."""
     guessed: bool = False
-    """Nobody named the value that means 1, and it is not plain from the two: the larger, or later text, became it."""
+    """Nobody named the value that means 1, and the values do not make it clear: the larger, or later text, became 1."""
 
 
 def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarray, Coding]:
@@ -81,9 +81,9 @@ def encode_covariate(
 ) -> list[tuple[str, np.ndarray]]:
     """Numeric columns for one covariate; missing values, if any are left, get a column of their own.
 
-    Numbers pass as they are. Text becomes one 0/1 column for each level but the first in sort order. `rows` says how
-    many rows of the user's table each entry stands for, one unless it is given. `references` is told the level that has
-    no column.
+    Numbers stay as they are. Text becomes one 0/1 column for each level but the first in sort order. `rows` says how
+    many rows of the user's table each entry stands for, by default one. The level that gets no column is recorded in
+    `references`.
     """
     if column.kind == "text":
         return _encode_levels(column, weights, notes, {} if references is None else references)

@@ -1,4 +1,4 @@
-"""Reading a user's table from a path or from stdin, and refusing with one sentence what is not a table."""
+"""Reading a user's table from a path or from stdin; whatever is not a table is refused with one sentence."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 PARQUET_MAGIC = b"PAR1"
 GZIP_MAGIC = b"\x1f\x8b"
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-"""Bytes that no text has."""
+"""Bytes that do not occur in text."""
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def read_table(source: str, typed: bool = True) -> pl.DataFrame:
     """A polars frame from a file in any of the known formats, or from stdin when the source is '-'.
 
-    Where it is not to be `typed`, a text file has columns of text.
+    With `typed=False`, all columns of a text file are text.
     """
     import polars as pl
 
@@ -83,12 +83,12 @@ def _read_other(reader: Reader, content: Content, name: str) -> pl.DataFrame:
 
 
 def _content(source: str, name: str) -> Content:
-    """The path of a file; the bytes of what can be read only once (standard input, a pipe)."""
+    """The path of a file, or the bytes of something that can be read only once (standard input, a pipe)."""
     if source == "-":
         return io.BytesIO(sys.stdin.buffer.read())
     if not source.strip():
         raise InputError("the name of the file is empty; write the path of a table, or - for standard input.")
-    path = Path(source).absolute()  # as it is written: polars would look elsewhere for "~" and "s3://..."
+    path = Path(source).absolute()  # take the name literally: polars would treat "~" and "s3://..." specially
     try:
         if not path.is_file():
             return io.BytesIO(path.read_bytes())
@@ -106,10 +106,11 @@ def _content(source: str, name: str) -> Content:
 
 
 def _where_to_look(path: Path) -> str:
-    """The remedy for a path that leads nowhere: the folder if that is wrong, else the name that was perhaps meant."""
+    """A hint for a path that does not exist: that the folder is wrong, or else which name was perhaps meant."""
     if not path.parent.is_dir():
         return f"there is no folder '{path.parent}' either: check the path"
-    stems = {each.stem.lower(): each.name for each in path.parent.iterdir()}  # endings are alike where names are not
+    # Compare names without endings: equal endings would make different names look alike.
+    stems = {each.stem.lower(): each.name for each in path.parent.iterdir()}
     near = difflib.get_close_matches(path.stem.lower(), stems, n=1, cutoff=0.7)
     if near:
         return f"the nearest name in its folder is '{stems[near[0]]}'"

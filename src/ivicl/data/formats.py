@@ -1,7 +1,7 @@
-"""Tables that come neither as CSV nor as Parquet, told by their ending or by their first bytes.
+"""Tables in formats other than CSV and Parquet, recognised by their ending or by their first bytes.
 
-JSON lines and Feather need nothing; Excel and Stata need `ivicl[files]`. A workbook's first sheet is the table. Stata's
-value labels become categories in their order.
+JSON lines and Feather need no extra; Excel and Stata need `ivicl[files]`. The first sheet of a workbook is the table.
+Stata's value labels become categories, in their order.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ KNOWN_ELSEWHERE = {
     ".docx": "export the table as CSV",
     ".ods": "save it as .xlsx or CSV",
 }
-"""Endings that people try, and the way out."""
+"""Endings of formats that are not read but that people try, and what to do instead."""
 
 
 def reader_of(source: str, start: bytes) -> Reader | None:
-    """What reads the table, if it is one of these formats; an InputError where it is one that nothing here reads."""
+    """The reader for the table, if it is in one of these formats; an InputError for a format that is not read."""
     ending = Path(source).suffix.lower()
     if ending in KNOWN_ELSEWHERE:
         raise InputError(f"'{source}' is in a format that is not read ({ending}): {KNOWN_ELSEWHERE[ending]}.")
@@ -68,7 +68,7 @@ def _json_lines(content: Content) -> pl.DataFrame:
 
 
 def _refuse_broken_line(content: Content) -> None:
-    """Names the first line that is no JSON, which polars does not."""
+    """Name the first line that is not JSON, which polars does not tell."""
     text = content.read_bytes() if isinstance(content, Path) else content.getvalue()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -82,7 +82,7 @@ def _excel(content: Content) -> pl.DataFrame:
     import polars as pl
 
     _need("fastexcel", "an Excel file")
-    # Empty rows and columns around the table are left out by polars; types come from all rows.
+    # polars leaves out empty rows and columns around the table; types are inferred from all rows.
     return pl.read_excel(content, infer_schema_length=None)
 
 
@@ -95,13 +95,13 @@ def _stata(content: Content) -> pl.DataFrame:
     except ValueError as error:
         if "labels" not in str(error):
             raise
-        # Two values of one column have the same label: as categories they would be one.
+        # Two values of one column have the same label, so that as categories they would be one: read the numbers.
         frame = pd.read_stata(content, convert_categoricals=False)
     return _from_pandas(frame)
 
 
 def _from_pandas(frame: Any) -> pl.DataFrame:
-    """Column by column: polars' own conversion needs pyarrow."""
+    """A pandas frame as polars, converted column by column because polars' own conversion needs pyarrow."""
     import pandas as pd
     import polars as pl
 
@@ -109,7 +109,7 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
     for name in frame.columns:
         series = frame[name]
         if isinstance(series.dtype, pd.CategoricalDtype):
-            # Stata labels some values only; the others keep their numbers.
+            # In Stata some values may have no label; they keep their numbers.
             levels = [str(level) for level in series.cat.categories]
             values = [None if code < 0 else levels[code] for code in series.cat.codes]
             columns[name] = pl.Series(name, values, dtype=pl.Enum(levels))

@@ -1,4 +1,4 @@
-"""People by the values of a covariate, or by quantiles of one: read back from the encoded columns."""
+"""People grouped by the values or quantiles of a covariate, which are read back from the encoded columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ivicl.data.rules import rules
 from ivicl.errors import InputError
 
 MOST_VALUES = 10
-"""Numbers with more different values are cut at quantiles."""
+"""A covariate of numbers with more different values than this is cut at quantiles."""
 USUAL_QUANTILES = 4
 
 
@@ -31,8 +31,8 @@ def groups_by(data: IVData, column: str, quantiles: int | None = None) -> list[G
 
     Args:
         data: the people.
-        column: a covariate by the name that it had in the table.
-        quantiles: for numbers, how many groups of about equal size; by default their values, or four groups where
+        column: a covariate, by the name that it had in the table.
+        quantiles: for numbers, how many groups of about equal size; by default one group per value, or four groups if
             there are more than ten values.
     """
     if quantiles is not None and (not isinstance(quantiles, int) or isinstance(quantiles, bool) or quantiles < 2):

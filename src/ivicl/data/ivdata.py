@@ -1,4 +1,4 @@
-"""`IVData`: columns, arrays or counts in; validated, encoded numbers out, with a report of everything that was done."""
+"""`IVData`: columns, arrays or counts go in; validated, encoded numbers come out, with a report of what was done."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class IVData:
     design: Design | None = None
     """Clusters, strata and sampling weights; None for people who were drawn and assigned independently."""
     lost: IVData | None = None
-    """The people whose outcome is missing, where it may have been anything (`missing_outcome="bounds"`); their `y`
-    means nothing. They are not among the rows above."""
+    """With `missing_outcome="bounds"`, the people whose outcome is missing and may have been anything; their `y` means
+    nothing. They are not among the rows above."""
     v: np.ndarray | None = None
-    """(N,) variance of `y01` among the people of each row, where rows stand for people with different outcomes and `y`
-    is their mean (`by_moments`); None where everybody has the outcome of the row."""
+    """(N,) variance of `y01` among the people of each row, if rows stand for people with different outcomes and `y` is
+    their mean (`by_moments`); None if everybody in a row has the row's outcome."""
 
     @property
     def n(self) -> int:
@@ -72,7 +72,7 @@ class IVData:
 
     @property
     def mass(self) -> np.ndarray:
-        """(N,) how much of the population each row stands for; it sums to the people, whatever the sampling weights."""
+        """(N,) how much of the population each row stands for, scaled so that the sum is the number of people."""
         if self.design is None or self.design.sampling is None:
             return self.w
         total = self.w * self.design.sampling
@@ -80,7 +80,7 @@ class IVData:
         return mass
 
     def take(self, rows: np.ndarray, w: np.ndarray | None = None) -> IVData:
-        """Some of the rows, with weights of their own if given."""
+        """Some of the rows, with other weights if `w` is given."""
         chosen = whole(rows, len(self.w))
         return replace(
             self,
@@ -94,21 +94,21 @@ class IVData:
         )
 
     def without_covariates(self) -> IVData:
-        """The same people, the lost among them, as if nothing else were known of them."""
+        """The same people, including the lost, with all covariates left out."""
         lost = None if self.lost is None else self.lost.without_covariates()
         return replace(self, x=np.empty((len(self.w), 0)), covariates=(), lost=lost)
 
     def population(self) -> IVData:
-        """The population that the people stand for, as if its people were the data: weights need not be whole."""
+        """The population that the people stand for, as if it were the data: its weights need not be whole numbers."""
         if self.lost is None:
             return replace(self, w=self.mass, design=None)
         mass, seen = self.filled().mass, len(self.w)
         return replace(self, w=mass[:seen], design=None, lost=replace(self.lost, w=mass[seen:], design=None))
 
     def filled(self, up: bool = False, ones: np.ndarray | None = None) -> IVData:
-        """Everybody, the lost with the outcome that pulls the effect down (low if treated, high if not), or up.
+        """Everybody; the lost get the outcome that pulls the effect down (low if treated, high if not), or `up`.
 
-        With `ones` (2, 2), that share of the lost of each [z][t] has the highest outcome, and the others the lowest.
+        With `ones` (2, 2), that share of the lost in each [z][t] gets the highest outcome, and the others the lowest.
         """
         if self.lost is None:
             return self
@@ -126,7 +126,7 @@ class IVData:
         return replace(self, x=x, z=z, t=t, y=y, w=w, design=design, lost=None, v=v)
 
     def lost_counts(self) -> np.ndarray:
-        """(2, 2) people by [z][t] whose outcome may have been anything; zeros where there are none."""
+        """(2, 2) people by [z][t] whose outcome may have been anything; zeros if there are none."""
         return np.zeros((2, 2)) if self.lost is None else count_arms(self.lost.z, self.lost.t, self.lost.w)
 
     @property
@@ -136,7 +136,7 @@ class IVData:
         return (self.y - low) / (high - low)
 
     def of_each_person(self, what: str) -> IVData:
-        """The same people, for `what` needs the outcome of each: an InputError where only means are known.
+        """The same data, or an InputError if only means are known, because `what` needs the outcome of each person.
 
         Examples:
             >>> data = IVData.from_arrays(z=[0, 1, 1], t=[0, 1, 1], y=[1, 2, 4])
@@ -158,7 +158,7 @@ class IVData:
         return count_cells(self.z, self.t, self.y, self.w)
 
     def cells(self) -> np.ndarray:
-        """The (2, 2, 3) table of people by `[z][t][0, 1, lost]`, the lost if they are free; for a binary outcome."""
+        """The (2, 2, 3) table of people by `[z][t][0, 1, lost]`, for a binary outcome, without those dropped."""
         return np.concatenate([self.counts(), self.lost_counts()[..., None]], axis=-1)
 
     def threshold(self, c: float) -> IVData:
@@ -167,9 +167,9 @@ class IVData:
         return replace(self, y=(self.y >= c).astype(np.float64), outcome_range=(0.0, 1.0), binary=True)
 
     def merged(self) -> IVData:
-        """The same people with equal rows merged into weights and sorted: exact, and often far smaller.
+        """The same people, with equal rows merged into weights and sorted: exact, and often far smaller.
 
-        Sorted, so that whatever follows (rounding of sums, a seeded sample) does not depend on the order of the rows,
+        The rows are sorted so that whatever follows (rounding of sums, a seeded sample) depends neither on their order
         nor on the engine that merged them.
         """
         if self.v is not None:
@@ -177,9 +177,9 @@ class IVData:
         return self.take(*merge_equal(self._keys | {"y": self.y}, self.w))
 
     def by_moments(self) -> IVData:
-        """The same people, those alike in all but an amount as one row: its mean and its variance among them are kept.
+        """The same people, with those who differ only in an amount as one row, which keeps its mean and its variance.
 
-        What is made of means and variances is the same to rounding; a binary outcome stays as it is.
+        Whatever is computed from means and variances is the same up to rounding; a binary outcome stays as it is.
 
         Examples:
             >>> IVData.from_arrays(z=[0, 1, 1], t=[0, 1, 1], y=[1, 2, 4]).by_moments().y.tolist()
@@ -193,7 +193,7 @@ class IVData:
 
     @property
     def _keys(self) -> dict[str, np.ndarray]:
-        """What people must have in common to be one row, whatever their outcomes."""
+        """What people must have in common to be merged into one row, outcomes aside."""
         keys = {f"x{j}": self.x[:, j] for j in range(self.x.shape[1])} | {"z": self.z, "t": self.t}
         return keys | ({} if self.design is None else self.design.columns)
 
@@ -202,22 +202,22 @@ class IVData:
         """Read the roles from any frame that narwhals knows (pandas, polars, pyarrow, a duckdb relation), or a dict.
 
         The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, cluster, strata,
-        sampling_weights, outcome_range, missing, missing_outcome, ones, cap.
+        sampling_weights, outcome_range, missing, missing_outcome, ones, cap, bins.
         """
         return cls.from_roles(df, Roles(**roles))
 
     @classmethod
     def from_roles(cls, df: Any, roles: Roles, seed: int = 0) -> IVData:
-        """The same, with the keywords as one object.
+        """Like `from_frame`, with the keywords as one object.
 
-        A lazy frame, or one that lies in an engine, is merged there; `seed` is that of the sample which is drawn there
-        if too many of its rows differ.
+        A lazy frame, or one that an engine holds, is merged there; `seed` is for the sample that is drawn there if too
+        many of its rows differ.
         """
         return cls.from_columns(read_frame(df, roles.columns, roles.weights, seed, asked=roles), roles)
 
     @classmethod
     def from_columns(cls, read: ReadTable, roles: Roles) -> IVData:
-        """The same, from columns that have been read."""
+        """Like `from_roles`, from columns that have already been read."""
         from ivicl.data.building import build
 
         columns = read.columns
@@ -261,7 +261,7 @@ class IVData:
     ) -> IVData:
         """Read arrays: z, t, y of length N, covariates x of shape (N, D) or (N,), frequency weights w of length N.
 
-        So are cluster, strata and sampling_weights, which are those of `IVBounds.fit`.
+        cluster, strata and sampling_weights are arrays of length N too, and mean the same as in `IVBounds.fit`.
         """
         from ivicl.data.sources import from_arrays
 

@@ -1,4 +1,4 @@
-"""People whose outcome is lost although instrument and treatment are known: counted always, and kept where asked."""
+"""People whose outcome is lost although instrument and treatment are known: always counted, and kept if asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lost_rows(z: Column, t: Column, y: Column, x: list[Column], weights: np.ndar
 
 
 def count_lost(z: Column, t: Column, codings: dict[str, Coding], weights: np.ndarray, lost: np.ndarray) -> LostPeople:
-    """People by [z][t] among the lost rows; who has a value that nobody with an outcome has is not among them."""
+    """People by [z][t] among the lost rows, without those whose z or t occurs for nobody with an outcome."""
     found = np.zeros((2, 2))
     for a, b in np.ndindex(2, 2):
         here = lost & _is(z, codings["instrument"], a) & _is(t, codings["treatment"], b)
@@ -37,9 +37,10 @@ def _is(column: Column, coding: Coding, value: int) -> np.ndarray:
 
 
 def share_out(z: np.ndarray, t: np.ndarray, x: np.ndarray, w: np.ndarray, ones: np.ndarray) -> np.ndarray:
-    """(N,) how many people of each row are among the share `ones` (2, 2) of their [z][t]: whole numbers.
+    """(N,) how many people of each row are chosen, in whole numbers, if the share `ones` (2, 2) of each [z][t] is.
 
-    Evenly along the covariates, so that the order of the rows does not matter, and right in total to half a person.
+    They are spread evenly over rows sorted by the covariates, so that the order of the rows does not matter, and their
+    total is right to half a person.
     """
     chosen = np.zeros(len(w))
     for a, b in np.ndindex(2, 2):

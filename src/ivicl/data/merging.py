@@ -1,4 +1,4 @@
-"""Equal rows of arrays, found and counted; and those that differ in an amount alone, by its moments."""
+"""Finding and counting equal rows of arrays, and merging rows that differ only in an amount into its moments."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 FEW = 4_096
-"""Rows up to which numpy is quicker: polars wakes its threads for each of many small studies."""
+"""Up to this many rows numpy is quicker: polars would wake its threads for each of many small studies."""
 LOOKED_AT = 1_024
-"""Rows that tell whether a key is continuous."""
+"""About how many rows are looked at to tell whether a key is continuous."""
 NEARLY_ALL = 0.9
-"""Share of them that must differ."""
+"""The share of these rows that must differ."""
 
 
 def merge_equal(keys: Mapping[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A row of each group of equal ones, in the order of the keys, and the sum of the group's weights.
+    """One row of each group of equal rows, in the order of the keys, and the sum of the group's weights.
 
-    Where a key is continuous there is next to nothing to merge: rows are then sorted, for grouping them would take
+    If a key is continuous there is next to nothing to merge, and the rows are sorted instead: grouping them would take
     several times the memory of the table.
     """
     if not len(weights):
@@ -44,7 +44,7 @@ def _continuous(values: np.ndarray) -> bool:
 def _sorted(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The order of rows by all keys, and which of them, in that order, differ from the one before.
 
-    A key is asked only about rows that are alike in those before it.
+    Each key is used only for rows that are equal in all keys before it.
     """
     order = np.argsort(columns[0], kind="stable")
     new = _new(columns[:1], order)
@@ -70,7 +70,7 @@ def _new(columns: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
 
 
 def whole(rows: np.ndarray, n: int) -> np.ndarray | slice:
-    """Rows as they are if they are all of n in their order: a slice copies nothing."""
+    """The rows, or a slice if they are all n rows in their order: indexing with a slice copies nothing."""
     everything = rows.dtype != bool and len(rows) == n and bool((rows[1:] > rows[:-1]).all())
     return slice(None) if everything else rows
 
@@ -78,10 +78,11 @@ def whole(rows: np.ndarray, n: int) -> np.ndarray | slice:
 def merge_moments(
     keys: Mapping[str, np.ndarray], y: np.ndarray, weights: np.ndarray, v: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A row of each group of equal keys, in their order; and the people, the mean of y and its variance in each.
+    """One row of each group of equal keys, in their order; and the people, mean of y and variance of y in each group.
 
     `v` is the variance of y among the people of each row, zero if not given. Equal outcomes of a group become one row
-    before anything is added up: copies and weights, in any order, are then the same sums to the last bit.
+    before anything is added up: the sums are then the same to the last bit, whether people come as copies or as
+    weights, and in any order.
     """
     rows, people = merge_equal(dict(keys) | {"the outcome": y} | ({} if v is None else {"the variance": v}), weights)
     if not len(rows):

@@ -1,8 +1,8 @@
-"""Amounts merged where the table lies: people alike in all else become a count, a sum and a sum of squares.
+"""Amounts merged in the engine: people who are alike in all else become a count, a sum and a sum of squares.
 
-Sums are of the outcome measured from the middle of its range in units of the range, so that squares lose no digits and
-cannot overflow. Who lies at an end of the range stays apart from those between: a yes/no outcome is then merged by its
-values as ever, and the range is still seen in the merged rows.
+The sums are of the outcome measured from the middle of its range in units of the range, so that squares lose no digits
+and cannot overflow. People at an end of the range are kept apart from those in between: a yes/no outcome is then merged
+by its values as usual, and the range can still be seen in the merged rows.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 MISSING, BELOW, LOWEST, BETWEEN, HIGHEST, ABOVE = range(6)
-"""Where an outcome lies: the part of the key that takes the outcome's place."""
+"""Where an outcome lies in its range: rows are grouped by this instead of by the outcome itself."""
 
 
 @dataclass(frozen=True)
 class Within:
-    """What is known of the outcomes of an entry's people beside their mean; arrays (N,)."""
+    """What is known about the outcomes of each entry's people beside their mean; arrays (N,)."""
 
     sd: np.ndarray
     least: np.ndarray
@@ -38,12 +38,12 @@ class Within:
         return Within(self.sd[keep], self.least[keep], self.most[keep])
 
     def cut_off(self, above: np.ndarray, limit: float) -> Within:
-        """After a cap, above which nobody of an entry is, or everybody (`above`)."""
+        """The same after a cap; either everybody in an entry is above it (`above`) or nobody is."""
         sd, least, most = np.where(above, [[0.0], [limit], [limit]], [self.sd, self.least, self.most])
         return Within(sd, least, most)
 
     def extremes(self, outcome: Column, seen: np.ndarray) -> Column:
-        """A column that has the least and the largest outcome of every entry."""
+        """A column that holds the smallest and the largest outcome of every entry."""
         values = np.concatenate([self.least[seen], self.most[seen]])
         return replace(outcome, values=values, missing=np.zeros(len(values), dtype=bool))
 
@@ -63,17 +63,17 @@ class Amount:
     """Its column in the frame that is merged."""
     low: float
     high: float
-    """What is possible, or was seen; a cap is the highest."""
+    """The range asked for, or the one observed; a cap is the highest value."""
     text: bool = False
     """The numbers are still texts."""
 
     def placed(self, frame: nw.LazyFrame[Any], weight: str | None) -> nw.LazyFrame[Any]:
-        """With `place`, which is grouped by in the place of the outcome, and what `sums` adds up."""
+        """The frame with a column `place`, to group by instead of the outcome, and the columns that `sums` adds up."""
         import narwhals as nw
 
         value = as_number(self.key, self.text)
         frame = frame.with_columns(lost=value.is_null() | value.is_nan().fill_null(False))
-        # Not null but a number that nobody reads: for Dask a column with None in it is text.
+        # A number that nobody reads instead of null: for Dask, a column with None in it is text.
         frame = frame.with_columns(outcome=nw.when(nw.col("lost")).then(nw.lit(self.low)).otherwise(value))
         value = nw.col("outcome")
         place = nw.when(value > self.high).then(nw.lit(ABOVE)).otherwise(nw.lit(BETWEEN))
@@ -95,7 +95,7 @@ class Amount:
         return [*added, nw.col("outcome").min().alias("least_y"), nw.col("outcome").max().alias("most_y")]
 
     def settled(self, merged: pl.DataFrame, weighted: bool, column: str) -> pl.DataFrame:
-        """Merged rows with the mean outcome under its key, and `sd`, in the place of the sums."""
+        """Merged rows with the mean outcome under its key, and `sd`, instead of the sums."""
         import polars as pl
 
         lost = merged["place"].to_numpy() == MISSING
@@ -114,11 +114,11 @@ class Amount:
 
 
 def amount_of(frame: nw.LazyFrame[Any], column: str, asked: Roles) -> Amount | None:
-    """The outcome in this column, if it holds amounts: the range is that asked for, or a small question."""
+    """The outcome in this column, if it holds amounts; its range is the one asked for, or found by a small query."""
     import narwhals as nw
 
     kind = frame.collect_schema()[column]
-    # Files of text stream by as text; databases know which of their columns are numbers.
+    # Text files are scanned as text; databases know which of their columns are numbers.
     text = kind == nw.String and frame.implementation.is_polars()
     if asked.outcome in (asked.ones or {}):
         return None
@@ -144,7 +144,7 @@ def amount_of(frame: nw.LazyFrame[Any], column: str, asked: Roles) -> Amount | N
 
 
 def holds_numbers(frame: pl.LazyFrame, column: str) -> bool:
-    """Every text of a column of files that stream by as text is a number, or missing."""
+    """Whether every value of a column that is scanned as text is a number, or missing."""
     import polars as pl
 
     read = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)

@@ -1,6 +1,6 @@
-"""What looks wrong in a column although it can be read: each becomes a finding, so that no guess stays silent.
+"""What looks wrong in a column although it can be read: each oddity becomes a finding, so that no guess stays silent.
 
-A rule here must not fire on ordinary data: `tests/test_oddities.py` holds a set of those.
+A rule here must not fire on ordinary data, of which `tests/test_oddities.py` has a collection.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ivicl.data.encoding import Coding
 from ivicl.data.suspects import CODES, DATE, DECIMAL_COMMA, NO_ANSWER, NUMBER, all_like
 
 LEAST_ROWS = 30
-"""With fewer, nothing is said about values that are all different."""
+"""With fewer rows, nothing is said about values that are all different."""
 ID_NAME = re.compile(r"(^|_|\W)(id|uuid|guid|pid|key|index|row|rownames|caseid)$|ID$|^unnamed", re.IGNORECASE)
 CLEAR_ONES = {
     *("yes", "y", "true", "t", "treated", "treatment", "treat", "exposed", "intervention", "encouraged", "offered"),
     *("vaccine", "vaccinated", "won", "winner", "success", "positive", "dead", "died", "case", "on", "active", "1"),
 }
-"""Texts of which nobody doubts that they mean 1."""
+"""Texts that nobody doubts mean 1."""
 CLEAR_ZEROS = {"no", "n", "false", "f", "control", "controls", "placebo", "none", "untreated", "0", "off", "negative"}
 
 
@@ -31,15 +31,15 @@ class Oddity:
     """Something to look at."""
 
     name: str
-    """What it is about, as findings are named."""
+    """What it is about; the finding gets this name."""
     sentence: str
     remedy: str
 
 
 def oddities(outcome: Column, covariates: Iterable[Column], codings: dict[str, Coding], binary: bool) -> list[Oddity]:
-    """Of one table, from the columns as they were read (rows that are used).
+    """The oddities of one table, from the columns as they were read (only rows that are used).
 
-    The coding of the instrument is no guess to worry about: the other way round, the answer is the same.
+    A guess about the coding of the instrument is no worry: the answer would be the same the other way round.
     """
     found = [_guessed(role, codings[role]) for role in ("treatment", "outcome")]
     found.append(_missing_code(numbers_from_text(outcome), codings["outcome"], binary))
@@ -50,7 +50,7 @@ def oddities(outcome: Column, covariates: Iterable[Column], codings: dict[str, C
 
 
 def is_clear(zero: object, one: object) -> bool:
-    """Nobody would have coded these two values the other way round."""
+    """Whether nobody would have coded these two values the other way round."""
     if one is None:
         return True
     if isinstance(one, str) or isinstance(zero, str):
@@ -156,7 +156,7 @@ COVARIATE_RULES: tuple[Callable[[Column], Oddity | None], ...] = (_dates, _numbe
 
 
 def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
-    """Rows that are there more than once although a covariate is continuous; `others` are the columns beside x."""
+    """Rows that occur more than once although a covariate is continuous; `others` are the columns beside x."""
     import polars as pl
 
     n = len(others[0])
@@ -172,7 +172,7 @@ def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
         return []
     for column in continuous:
         _, counts = np.unique(column.values, return_counts=True)
-        # In measurements, who shares a value rarely shares everything else; rounded ones are shared by many.
+        # People who share a rounded measurement rarely share everything else too; copies of a row do.
         if (whole * (whole - 1)).sum() >= 0.9 * (counts * (counts - 1.0)).sum():
             sentence = (
                 f"{repeated:,} of {n:,} rows repeat another row exactly, although '{column.name}' is continuous: copies"
@@ -183,7 +183,7 @@ def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
 
 
 def _marked(column: Column) -> list[str] | np.ndarray:
-    """Values, with one of their own for what is missing."""
+    """The values, with a special one for what is missing."""
     if column.kind == "text":
         return ["" if gone else str(v) for v, gone in zip(column.values, column.missing, strict=True)]
     return np.where(column.missing, np.inf, column.values)

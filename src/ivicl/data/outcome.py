@@ -1,7 +1,7 @@
-"""Outcomes: from a column to numbers in a known range. Each kind is one reader; the first that knows a column reads it.
+"""Outcomes: from a column to numbers in a known range. Each kind has a reader; the first that knows a column reads it.
 
-A new kind is a reader here, in READERS before those that would take its columns for something else. Methods, results
-and many studies need not be told: what they see is numbers in a range.
+To add a kind, add a reader to READERS, before those that would take its columns for something else. Methods, results
+and the fitting of many studies need no change: what they see is numbers in a range.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ivicl.errors import InputError
 
 Range = tuple[float, float]
 FEW = 1_000
-"""Values that are worth a list."""
+"""Up to this many different values are listed in full."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the outcome's column."""
+    """The outcome's column as numbers."""
 
     values: np.ndarray
     range: Range
@@ -50,7 +50,7 @@ def two_values(column: Column, levels: list[Any], asked: Range | None, one: Any)
 
 
 def amounts(column: Column, levels: list[Any], asked: Range | None, one: Any) -> Outcome | None:
-    """Numbers, between those seen unless the user says what is possible."""
+    """Numbers, in the range that the user gave, or else in the range observed."""
     if column.kind == "text":
         if asked is not None:
             raise refusal("text_with_range", column=column.name, values=show_values(levels, 3))
@@ -66,13 +66,13 @@ def amounts(column: Column, levels: list[Any], asked: Range | None, one: Any) ->
 
 
 Reader = Callable[[Column, list[Any], Range | None, Any], Outcome | None]
-"""From a column without missing values, its levels, the range and the value of one that the user gave: None if it is
-of another kind."""
+"""Takes a column without missing values, its levels, and the range and the value that means 1 if the user gave them;
+returns None if the column is of another kind."""
 READERS: tuple[Reader, ...] = (two_values, amounts)
 
 
 def read_outcome(column: Column, outcome_range: Range | None, one: Any) -> Outcome:
-    """The outcome, by the first reader that knows such a column."""
+    """The outcome, read by the first reader that knows such a column."""
     asked = None if outcome_range is None else _checked_range(outcome_range)
     if one is None:
         column = numbers_from_text(column)
@@ -86,7 +86,7 @@ def read_outcome(column: Column, outcome_range: Range | None, one: Any) -> Outco
 
 
 def _levels(column: Column) -> list[Any]:
-    """The different values; of very many numbers some of each end, for no reader asks more of them."""
+    """The different values; of very many numbers only some from each end, because no reader needs more."""
     if column.kind != "number" or len(column) < FEW:
         return column.levels()
     ordered = np.unique(column.values[~column.missing])

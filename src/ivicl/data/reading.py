@@ -1,4 +1,4 @@
-"""Columns of a user's table by role, from any frame that narwhals reads, with the checks on names."""
+"""Columns of a user's table by role, from any frame that narwhals reads, with checks of their names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ivicl.data.scanning import TextScan
 from ivicl.errors import InputError
 
 WORTH_MERGING = 100_000
-"""Rows from which a polars frame in memory is merged before its texts become Python's: five times as fast."""
+"""A polars frame in memory with more rows than this is merged before its texts become Python's: five times as fast."""
 
 
 def read_frame(
@@ -30,11 +30,11 @@ def read_frame(
     most: int | None = None,
     asked: Roles | None = None,
 ) -> ReadTable:
-    """The columns of `roles`. A frame that is lazy, or lies in an engine, is merged there.
+    """The columns of `roles`. A frame that is lazy, or that an engine holds, is merged there.
 
-    `weights` names the column whose entries are added up where rows are merged; `seed` is that of the sample that is
-    drawn where the different rows are more than `most`. Where `most` is given, a frame in memory keeps its order. With
-    the roles as they were `asked` for, amounts that are too many are merged into moments before anything is sampled.
+    `weights` names the column whose entries are added up when rows are merged; `seed` is for the sample that is drawn
+    if there are more than `most` different rows. If `most` is given, a frame in memory keeps its order. If `asked` is
+    given, amounts with too many different values are merged into moments before anything is sampled.
     """
     import narwhals as nw
 
@@ -55,7 +55,7 @@ def read_frame(
 
 
 def _binned(read: ReadTable, weights: str | None, asked: Roles | None) -> ReadTable:
-    """A table in memory with its covariates in groups, if that was asked for."""
+    """A table in memory with its covariates cut into groups, if that was asked for."""
     if asked is None or asked.bins is None:
         return read
     column = None if weights is None else read.columns[weights]
@@ -78,7 +78,7 @@ def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
 
 
 def _remedy(df: Any) -> str:
-    """What to do with what is not a table."""
+    """What to do with data that is not a table."""
     if isinstance(df, (str, PathLike)):
         return f"; read the file first (polars.read_csv({str(df)!r})), or use the command ivicl fit"
     if type(df).__name__ == "ndarray":
@@ -89,10 +89,10 @@ def _remedy(df: Any) -> str:
 
 
 def _frame(df: Any, roles: Mapping[str, str]) -> Any:
-    """A frame of narwhals, eager or lazy."""
+    """The data as a narwhals frame, eager or lazy."""
     import narwhals as nw
 
-    # pandas allows two columns of one name and would hand over either: look before narwhals does.
+    # pandas allows two columns of one name and could return either: check before narwhals does.
     native_names = getattr(df, "columns", None) if type(df).__module__.startswith("pandas") else None
     if native_names is not None:
         _refuse_duplicate_names([str(name) for name in native_names], roles)
@@ -121,7 +121,7 @@ def _all_names(names: list[str]) -> str:
 
 
 def check_names(names: list[str], roles: Mapping[str, str]) -> None:
-    """A column that is not there is named, with the nearest that is."""
+    """Raise an InputError for a column that does not exist, with the nearest name that does."""
     for role, name in roles.items():
         if name in names:
             continue

@@ -24,13 +24,13 @@ class DataReport:
     notes: list[str] = field(default_factory=list)
     """Sentences on what was dropped, filled, joined or recoded."""
     sampled_from: int | None = None
-    """Rows of the whole table, where an engine held too many different ones and a sample of them was read."""
+    """Rows of the whole table, if an engine held too many different ones and only a sample of them was read."""
     variables: tuple[str, ...] = ()
-    """Covariates by the caller's names; text becomes several columns of x."""
+    """Covariates by the caller's names; one of text becomes several columns of x."""
     lost: LostPeople = NOBODY
-    """People by [z][t] whose outcome is missing and nothing else, whether they were dropped or kept."""
+    """People by [z][t] whose outcome, and nothing else, is missing, whether they were dropped or kept."""
     references: dict[str, str] = field(default_factory=dict)
-    """Covariate of text -> its first level, which has no column of its own."""
+    """Text covariate -> its first level, which has no column of its own."""
     oddities: list[Oddity] = field(default_factory=list)
     """What looks wrong in the columns although they can be read."""
     cap: float | None = None

@@ -1,4 +1,4 @@
-"""Which column plays which part, and how it is to be read: written down once, for every way into the package."""
+"""Which column plays which role, and how it is to be read: defined once, for every entry point of the package."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Roles:
     weights: str | None = None
     """Column of frequency weights: how many people a row stands for."""
     outcome_range: tuple[float, float] | None = None
-    """Smallest and largest possible outcome; the observed ones when None."""
+    """Smallest and largest possible outcome; with None, the smallest and largest observed."""
     missing: str = "drop"
     """What happens to rows whose covariates are missing."""
     ones: Mapping[str, Any] | None = None
@@ -70,13 +70,13 @@ class Roles:
     settled: tuple[str, ...] = ()
     """Columns in `ones` whose value was decided for many studies together, and not named by the user."""
     cluster: str | None = None
-    """Column of the groups that were sampled or assigned together: people of one are not independent."""
+    """Column of the groups that were sampled or assigned together: people in the same group are not independent."""
     strata: str | None = None
     """Column of the blocks within which people or clusters were sampled or assigned."""
     sampling_weights: str | None = None
     """Column of sampling weights: how many people of the population each person stands for."""
     bins: int | None = None
-    """Groups of about equal size into which covariates with more different numbers are cut; None leaves them whole."""
+    """Into how many groups of about equal size covariates with more different numbers are cut; None cuts nothing."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "covariates", _names(self.covariates))
@@ -111,7 +111,7 @@ class Roles:
 
     @property
     def binned(self) -> list[str]:
-        """Covariates that may be cut: what is a block of the design as well stays whole."""
+        """Covariates that may be cut into groups: those that are also clusters or strata of the design may not."""
         return [name for name in self.covariates or () if self.bins and name not in (self.cluster, self.strata)]
 
     def refuse_shared_columns(self, others: Mapping[str, str] | None = None) -> None:
@@ -124,7 +124,7 @@ class Roles:
                     "through IVData.from_arrays(z, t, y, x) and fit_data."
                 )
             if name in seen and role in BLOCKS and seen[name].startswith("covariate"):
-                continue  # what a block is called may explain the outcome too
+                continue  # the cluster or stratum may explain the outcome too
             if name in seen:
                 raise refusal("column_twice", column=name, first=seen[name], second=role)
             seen[name] = role
@@ -134,7 +134,7 @@ class Roles:
 
 
 def called(role: str) -> str:
-    """The role in a sentence: covariate 2, but the outcome."""
+    """The role as it is called in a sentence: "covariate 2", but "the outcome"."""
     return role if role[-1].isdigit() else f"the {role}"
 
 
@@ -153,5 +153,5 @@ def _names(given: Any) -> tuple[Any, ...]:
 
 
 def _show(value: Any) -> str:
-    """A number or None as it is; a whole column only by its kind."""
+    """A number or None as it is; anything else, such as a whole column, only by its type."""
     return repr(value) if value is None or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""The rules of encoding that the page in the browser shares: `encoding_rules.json`, read once."""
+"""The rules of encoding in `encoding_rules.json`, which the page in the browser uses too; read once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A seeded sample of rows, drawn by the engine that holds them: each has its own way, and narwhals has none."""
+"""A seeded sample of rows, drawn by the engine that holds them: each engine has its own way, and narwhals has none."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 ROW = "row number"
-"""Neither our name nor the user's: the frame that is sampled has short names only."""
+"""A name that no column has: the frame that is sampled has short names (k0, k1, ...) only."""
 
 
 def sampled(frame: nw.LazyFrame[Any], share: float, seed: int) -> nw.LazyFrame[Any]:
-    """Each row with the same probability. The same seed gives the same rows, as far as the engine keeps their order."""
+    """A sample with equal chances for all rows. The same seed gives the same rows, if the engine keeps their order."""
     import narwhals as nw
 
     drawn: nw.LazyFrame[Any] = nw.from_native(_draw(frame.to_native(), frame.implementation, share, seed))
@@ -22,8 +22,11 @@ def sampled(frame: nw.LazyFrame[Any], share: float, seed: int) -> nw.LazyFrame[A
 
 
 def _draw(native: Any, kind: nw.Implementation, share: float, seed: int) -> Any:
-    """polars and DuckDB number the rows and keep those whose number hashes below the share: their own samplers depend
-    on how many threads there are."""
+    """The sample in the engine's own terms.
+
+    For polars and DuckDB, rows are numbered and those whose number hashes below the share are kept, because these
+    engines' own samplers depend on the number of threads.
+    """
     if kind.is_polars():
         import polars as pl
 

@@ -1,6 +1,6 @@
-"""Files by name or by pattern: a small one is read, large ones and several are scanned and merged as they stream by.
+"""Files by name or by pattern: a small file is read; large or several files are scanned and merged as they stream by.
 
-polars' streaming engine does it: it is installed anyway, and records/2026-11-16-engine has what it takes.
+polars' streaming engine does this: it is installed anyway, and records/2026-11-16-engine has its time and memory.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 LARGE_TEXT = 64_000_000
-"""Bytes from which a text file is scanned; a compressed one from an eighth of it."""
+"""A text file of more bytes than this is scanned, and a compressed one of more than an eighth of it."""
 LARGE_PARQUET = 1_000_000
-"""Rows from which a Parquet file is scanned: below, a study's place in the file is kept."""
+"""A Parquet file of more rows than this is scanned; a smaller one is read, which keeps the order of its studies."""
 
 
 @dataclass(frozen=True)
 class TextScan:
-    """Text files that stream by with every field as text.
+    """Text files that are scanned with every field as text.
 
-    What kind of column a field belongs to is known when the last row has been seen. Reading twice would take four
-    times as long, so rows are merged as text, and the few that are left are typed by the reader of small files.
+    The type of a column is only known when its last row has been seen. Reading twice would take four times as long, so
+    rows are merged as text, and the few rows that remain get their types from the reader of small files.
     """
 
     frame: pl.LazyFrame
 
     def with_numbers(self, *columns: str) -> pl.LazyFrame:
-        """With some columns as numbers: weights, which are added up on the way, and what is cut into groups."""
+        """The frame with some columns as numbers: weights, which are added up while scanning, and what is binned."""
         import polars as pl
 
         return self.frame.with_columns(pl.col(column).str.strip_chars().cast(pl.Float64) for column in columns)
@@ -55,7 +55,7 @@ class TextScan:
 
 
 def open_table(source: str | Sequence[str]) -> pl.DataFrame | pl.LazyFrame | TextScan:
-    """The table in a file, in several, in all files of a pattern (`data/*.parquet`), or in standard input for '-'."""
+    """The table in a file, in several files, in all files of a pattern (`data/*.parquet`), or, for '-', on stdin."""
     sources = [source] if isinstance(source, str) else list(source)
     paths = [path for each in sources for path in _paths(each, alone=len(sources) == 1)]
     if not paths or (len(paths) == 1 and not _large(paths[0])):
@@ -86,7 +86,7 @@ def open_table(source: str | Sequence[str]) -> pl.DataFrame | pl.LazyFrame | Tex
 
 
 def _together(frames: list[pl.DataFrame], paths: list[Path]) -> pl.DataFrame:
-    """One table of several, whose columns may stand in another order."""
+    """Several tables as one; their columns may be in different orders."""
     import polars as pl
 
     for frame, path in zip(frames, paths, strict=True):
@@ -111,17 +111,17 @@ def _refuse_other_columns(path: Path, columns: list[str], first: Path, expected:
 
 
 def _paths(source: str, alone: bool) -> list[Path]:
-    """The files that are meant; none for what is not a file on disk (standard input, a pipe, a wrong name)."""
+    """The files that are meant; none for anything that is not a file on disk (standard input, a pipe, a wrong name)."""
     if source == "-":
         if not alone:
             raise InputError("standard input (-) cannot be read together with files; name the files alone.")
         return []
     path = Path(source).absolute()
-    if path.is_file():  # as it is written, even if it has a star in it
+    if path.is_file():  # take the name literally, even if it has a star in it
         return [path]
     if path.exists() or not glob.has_magic(source):
         if not alone:
-            read_table(source)  # says why it is no file
+            read_table(source)  # raises the error that says why it is no file
         return []
     found = sorted(Path(match).absolute() for match in glob.glob(source, recursive=True))
     files = [match for match in found if match.is_file()]
@@ -136,7 +136,7 @@ def _large(path: Path) -> bool:
     try:
         kind = _kind(path)
     except OSError:
-        return False  # the reader says why
+        return False  # the reader will say why
     if kind == "Parquet":
         return _parquet_rows(path) > LARGE_PARQUET
     return kind != "other" and path.stat().st_size > (LARGE_TEXT // 8 if kind == "gzip" else LARGE_TEXT)
@@ -147,12 +147,12 @@ def _parquet_rows(path: Path) -> int:
 
     try:
         return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-    except Exception:  # damaged: the reader says so
+    except Exception:  # damaged: the reader will say so
         return 0
 
 
 def _kind(path: Path) -> str:
-    """What streams: Parquet, text in UTF-8, the same packed by gzip. All other formats are read whole."""
+    """Parquet, text in UTF-8, or gzip, which can be scanned; all other formats are read whole."""
     with path.open("rb") as file:
         start = file.read(4096)
     if start.startswith(PARQUET_MAGIC):

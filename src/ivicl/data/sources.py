@@ -1,4 +1,4 @@
-"""People who do not come in a frame: `IVData.from_arrays` and `IVData.from_counts` hand over to these."""
+"""Data that do not come in a frame: the work behind `IVData.from_arrays` and `IVData.from_counts`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def from_arrays(
     strata: Any,
     sampling_weights: Any,
 ) -> IVData:
-    """One array a role, named for messages as the arguments are."""
+    """One array per role; messages call them by the names of the arguments."""
     columns = {name: column_from_array(name, value) for name, value in (("z", z), ("t", t), ("y", y))}
     given = {"w": w, "cluster": cluster, "strata": strata, "sampling_weights": sampling_weights}
     columns |= {name: column_from_array(name, value) for name, value in given.items() if value is not None}

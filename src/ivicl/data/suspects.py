@@ -1,4 +1,4 @@
-"""Texts and numbers that often mean something else than they say: missing answers, numbers written as text, dates."""
+"""Texts and numbers that often do not mean what they say: missing answers, numbers written as text, dates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from ivicl.errors import InputError
 
 CODES = (-999, -99, -98, -97, -9, -8, -7, -1, 7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999)
-"""Numbers by which surveys write that there is no answer."""
+"""Numbers that surveys use as codes for a missing answer."""
 NO_ANSWER = re.compile(r"#?n/?a!?|#null!|<na>|missing|unknown|refused|no answer|don'?t know|dk|\?+|-+", re.IGNORECASE)
-"""Words by which people do."""
+"""Words that people write for a missing answer."""
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+")
 AMOUNT = re.compile(r"[$€£¥]?\s*[+-]?\d{1,3}([,' ]?\d{3})*(\.\d+)?\s*[%$€£¥]?")
@@ -20,13 +20,13 @@ DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?[./]\d\d?[./]\d{2,4}")
 
 
 def all_like(values: Iterable[Any], *patterns: re.Pattern[str]) -> bool:
-    """Every text is like one of the patterns, and there is one."""
+    """Whether there are values, and the text of each matches one of the patterns."""
     texts = [str(value).strip() for value in values]
     return bool(texts) and all(any(p.fullmatch(text) for p in patterns) for text in texts)
 
 
 def with_hint(refused: InputError, levels: list[Any]) -> InputError:
-    """The same refusal, with what may be wrong and what to do, where the values tell."""
+    """The same refusal, followed by what may be wrong and what to do, if the values give a hint."""
     texts = [level for level in levels if isinstance(level, str)]
     unanswered = [text for text in texts if NO_ANSWER.fullmatch(text.strip())]
     if unanswered:

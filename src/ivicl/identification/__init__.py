@@ -1,1 +1,1 @@
-"""The theory, in numpy alone and written once: strata, laws, sharp ends, inequalities."""
+"""The theory, written once and with numpy alone: strata, laws, sharp ends, inequalities."""

@@ -3,11 +3,11 @@
 Shapes: laws p (..., 2, 2, K) = P(T=t, Y in level k | Z=z), K levels in rising order.
 
 Always-takers show Y(1) in both arms, so their outcomes lie under both p(1, . | Z=1) and p(1, . | Z=0); never-takers
-show Y(0) in both. E Y(1) is the treated's total over both arms, minus what always-takers were counted twice, plus what
-never-takers would have had, which is anything in the range. Both unknowns widen the set, and the ends lie where there
-are as many always-takers, and with them never-takers, as the law allows. There both means can be at any two of their
-ends together, so the same numbers give the sharp ends of the effect. With two levels this is Balke and Pearl's closed
-form. A linear program confirms all of it in the tests.
+show Y(0) in both. E Y(1) is the total of the treated over both arms, minus that of always-takers, who were counted
+twice, plus what never-takers would have had, which is anything in the range. Both unknowns widen the set, and the ends
+are reached if there are as many always-takers, and with them never-takers, as the law allows. The two means can then be
+at any of their ends together, so the same numbers give the sharp ends of the effect. With two levels this is Balke and
+Pearl's closed form. A linear program confirms all of this in the tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class MeanEnds:
-    """Ends of the mean potential outcomes, each of the laws' leading shape."""
+    """Ends of the mean potential outcomes, arrays of the laws' leading shape."""
 
     treated_lower: np.ndarray
     """The least E Y(1)."""
@@ -30,10 +30,10 @@ class MeanEnds:
 
 
 def mean_ends(p: np.ndarray, low_values: np.ndarray, high_values: np.ndarray | None = None) -> MeanEnds:
-    """The sharp ends for possible laws p (..., 2, 2, K); repair others first (`inequalities.nearest_law`).
+    """The sharp ends for laws p (..., 2, 2, K) that are possible; repair others first (`inequalities.nearest_law`).
 
-    A level is an interval of outcomes [low_values[k], high_values[k]], a point if `high_values` is not given; the ends
-    hold wherever in their intervals the outcomes lie. The first and the last value are the range of the outcome.
+    A level is an interval of outcomes [low_values[k], high_values[k]], or a point if `high_values` is not given; the
+    ends hold wherever in their intervals the outcomes lie. The first and last values are the range of the outcome.
     """
     p, low = np.asarray(p, dtype=np.float64), np.asarray(low_values, dtype=np.float64)
     high = low if high_values is None else np.asarray(high_values, dtype=np.float64)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-# The terms are linear in the law. Each string lists the signed probabilities p_yt.z of one term of the paper's
-# appendix, with its constant and in its order.
+# The terms are linear in the law. Each entry has the constant and the signed probabilities p_yt.z of one term, in the
+# order of the paper's appendix.
 _LOWER = (
     (-1, "+11.1 +00.0"),
     (-1, "+11.0 +00.1"),

@@ -1,10 +1,10 @@
-"""What each person tells about each end: scores, whose variance is how well the end is known.
+"""What each person tells about each end: scores, whose variance says how well the end is known.
 
 Each end is a mean over x of a maximum of terms that are linear in the soft law (`mean_terms`). With the coefficients
-c_z(t, y) of the largest term at x, a person with Z=z tells (c_z(T, Y) - E[c_z | x]) / P(Z=z | x) about it. Terms that
-are equal up to noise share the coefficients, by softmax, so that nothing jumps at a tie. For an amount c is linear in
-y. `learn.network.ends` is the same in torch, as the network's graph computes it.
-N rows, Q = 11 quantities.
+c_z(t, y) of the largest term at x, the score of a person with Z=z is (c_z(T, Y) - E[c_z | x]) / P(Z=z | x). The
+coefficients of terms that are equal up to noise are averaged, by softmax, so that nothing jumps at a tie. For an amount
+c is linear in y. `learn.network.ends` is the same in torch, as the network's graph computes it.
+Shapes: N rows, Q = 11 quantities.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ QUANTITIES = (
 )
 """Which number is which, in the order of the network's graph."""
 EFFECT_ENDS = (0, 1)
-"""Places of the ends of the average effect."""
+"""Places in QUANTITIES of the ends of the average effect."""
 ROWS_AT_ONCE = 65_536
-"""Rows whose coefficients are in memory together."""
+"""How many rows' coefficients are in memory at once."""
 _OUTCOME = np.array([0.0, 1.0] * 4)
 _TREATED = np.array([0.0, 0.0, 1.0, 1.0] * 2)
 _SIDE = np.array([-1.0] * 4 + [1.0] * 4)
 _LEAST_SHARE = 1e-4
-"""ATT and ATU divide by the share treated or not: by no less than this."""
+"""ATT and ATU divide by the share of people treated, or not treated, but by no less than this."""
 
 
 @dataclass(frozen=True)
 class EndScores:
-    """The quantities at a law, and what the rows tell about them. Q are those asked for."""
+    """The Q quantities that were asked for, at a law, and what the rows tell about them."""
 
     value: np.ndarray
-    """(Q,) on the outcome scaled to [0, 1]."""
+    """(Q,) for the outcome scaled to [0, 1]."""
     score: np.ndarray
-    """(N, Q) of one person of the row; each arm's mean is zero where the law is right."""
+    """(N, Q) the score of one person in the row; its mean in each arm is zero if the law is right."""
     slope: np.ndarray
-    """(N, Q) by how much the score rises with the outcome."""
+    """(N, Q) how much the score rises with the outcome."""
     at_x: np.ndarray
-    """(N, Q) the quantity at the row's x less its mean: what drawing other people would change."""
+    """(N, Q) the quantity at the row's x minus its mean: what would change if other people had been drawn."""
 
 
 def noise(arms: np.ndarray) -> float:
@@ -63,14 +63,14 @@ def end_scores(
     """Scores at the law of each row.
 
     Args:
-        law: soft laws (N, 2, 2, 2), or (1, 2, 2, 2) where it is one for all.
+        law: soft laws (N, 2, 2, 2), or (1, 2, 2, 2) if all rows have the same law.
         chance: P(Z=1 | x), (N,) or (1,).
         z: (N,) instrument.
         t: (N,) treatment.
         y01: (N,) outcome, scaled to [0, 1].
         mass: (N,) how much of the population each row stands for.
         which: places in QUANTITIES.
-        temperature: differences of terms that are noise; from the size of the arms when None.
+        temperature: differences of terms of about this size are noise; with None, computed from the size of the arms.
     """
     n, chosen = len(z), list(which)
     if temperature is None:
@@ -99,7 +99,7 @@ def end_scores(
 
 @dataclass(frozen=True)
 class Averages:
-    """What is known of the whole table: the ends of the means, E Y, P(T=1) and the instrument's effects."""
+    """Averages over the whole table: the ends of the means, E Y, P(T=1) and the instrument's effects."""
 
     ends: np.ndarray
     """(4,) the least and the largest E Y(1), the least and the largest E Y(0)."""
@@ -118,9 +118,9 @@ class Averages:
 
     @classmethod
     def of_means(cls, most: np.ndarray, seen: np.ndarray, law: np.ndarray, temperature: float) -> Averages:
-        """From averages over the rows: of the largest terms (4,), of the law seen (8,) and of the law (8,)."""
+        """From averages over the rows: of the largest terms (4,), of the law times P(Z=z | x) (8,), of the law (8,)."""
         least_1, rest_1, least_0, rest_0 = most
-        # An impossible law can cross the ends of a mean: both are then their middle.
+        # The ends of a mean can cross at an impossible law; both are then set to their middle.
         ends = [*_uncrossed(least_1, 1 - rest_1), *_uncrossed(least_0, 1 - rest_0)]
         change = law * _SIDE
         return cls(
@@ -142,7 +142,7 @@ class Averages:
 
     @property
     def base(self) -> float:
-        """A first stage within its noise of zero counts as that noise: there the ratio is anything."""
+        """The first stage, but at least its noise in size: closer to zero, the ratio could be anything."""
         return (-1.0 if self.change_t < 0 else 1.0) * max(abs(self.change_t), self.temperature)
 
     def values(self) -> np.ndarray:
@@ -154,7 +154,7 @@ class Averages:
         return np.concatenate([[least_1 - most_0, most_1 - least_0, *self.ends], ratios])
 
     def mixing(self) -> np.ndarray:
-        """(11, 8): each quantity's coefficients as a sum of those of `simple_coefficients`."""
+        """(11, 8): each quantity's coefficients as a combination of those in `simple_coefficients`."""
         one = np.eye(8)
         least_1, most_1, least_0, most_0, mean, treated, change_y, change_t = one
         att_low, att_high, atu_low, atu_high, late = self.values()[6:]
@@ -183,7 +183,7 @@ class Averages:
 def simple_coefficients(flat: np.ndarray, arms: np.ndarray, temperature: float) -> np.ndarray:
     """(N, 8, 8) on the law of each row: of the four ends of the means, E Y, P(T=1), and the instrument's effects.
 
-    What is known of the whole table is not in them, so that sums of what they give need one pass over the rows.
+    They do not depend on averages over the table, so that one pass over the rows is enough to add up what they give.
     """
     terms = mean_terms(flat.reshape(-1, 2, 2, 2))
     active = np.exp((terms - terms.max(-1, keepdims=True)) / temperature)

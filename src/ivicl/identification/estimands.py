@@ -1,7 +1,7 @@
 """What follows from the ends of E Y(1) and E Y(0): the sharp ends of each average that a user may ask for.
 
-Y, T and Z themselves are seen, so their means are numbers; each estimand is then a rising or falling function of one
-mean potential outcome, or of two that can be at any of their ends together.
+Y, T and Z themselves are observed, so their means are known numbers; each estimand is then a rising or falling function
+of one mean potential outcome, or of both, which can be at any of their ends together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Seen:
-    """Means of what is seen, over both arms; each of the laws' leading shape."""
+    """Means of what is observed, over both arms; arrays of the laws' leading shape."""
 
     treated: np.ndarray
     """P(T=1)."""
@@ -30,7 +30,7 @@ class Seen:
 
     @classmethod
     def of(cls, law: np.ndarray, share_z1: np.ndarray) -> Seen:
-        """From laws (..., 2, 2, 2) [z][t][y] of a 0/1 outcome or soft laws, and P(Z=1)."""
+        """From laws (..., 2, 2, 2) [z][t][y] of a 0/1 outcome, or soft laws, and from P(Z=1)."""
         e = np.asarray(share_z1)[..., None, None]
         both = (1 - e) * law[..., 0, :, :] + e * law[..., 1, :, :]
         return cls(both[..., 1, :].sum(axis=-1), both[..., 1, 1], both[..., 0, 1])
@@ -45,9 +45,9 @@ class Seen:
 def by_name(ends: MeanEnds, seen: Seen, low: Number = 0.0, high: Number = 1.0) -> dict[str, Ends]:
     """Ends of every average that follows from E Y(1) and E Y(0), in the units of an outcome between low and high.
 
-    `ends` and `seen` are of the outcome scaled to [0, 1]. Effects are cut to what they can be, which an estimate can
-    cross where the sample contradicts the assumptions. What has no meaning is not a number: an average over nobody, and
-    a ratio of an outcome that may be negative.
+    `ends` and `seen` are of the outcome scaled to [0, 1]. Effects are cut to their possible range, which an estimate
+    can leave if the sample contradicts the assumptions. What is not defined is nan: an average over nobody, and a ratio
+    of an outcome that may be negative.
     """
     span = high - low
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,7 +81,7 @@ def _pair(ends: MeanEnds, t: int) -> Ends:
 
 
 def average_effect(ends: MeanEnds) -> Ends:
-    """E[Y(1) - Y(0)], everybody."""
+    """E[Y(1) - Y(0)], over everybody."""
     return ends.treated_lower - ends.untreated_upper, ends.treated_upper - ends.untreated_lower
 
 
@@ -96,7 +96,7 @@ def effect_on_untreated(ends: MeanEnds, mean: np.ndarray, treated: np.ndarray) -
 
 
 def risk_ratio(ends: MeanEnds) -> Ends:
-    """E Y(1) / E Y(0) of an outcome that is never negative; the upper end is infinite where E Y(0) may be zero."""
+    """E Y(1) / E Y(0) of an outcome that is never negative; the upper end is infinite if E Y(0) may be zero."""
     least, most = _not_rounding(ends.untreated_lower), _not_rounding(ends.untreated_upper)
     with np.errstate(divide="ignore", invalid="ignore"):
         lower, upper = ends.treated_lower / most, ends.treated_upper / least
@@ -107,8 +107,8 @@ def risk_ratio(ends: MeanEnds) -> Ends:
 def relative_lift(ends: MeanEnds, seen_treated: np.ndarray, seen_untreated: np.ndarray) -> Ends:
     """The effect on the treated over the outcome they would have had: E[Y(1) - Y(0) | T=1] / E[Y(0) | T=1].
 
-    Of an outcome that is never negative; `seen_treated` is E[Y T] and `seen_untreated` is E[Y (1-T)]. The upper end is
-    infinite where the treated may have had nothing without the treatment.
+    For an outcome that is never negative; `seen_treated` is E[Y T] and `seen_untreated` is E[Y (1-T)]. The upper end is
+    infinite if the treated may have had nothing without the treatment.
     """
     least, most = (_not_rounding(end - seen_untreated) for end in (ends.untreated_lower, ends.untreated_upper))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -117,5 +117,5 @@ def relative_lift(ends: MeanEnds, seen_treated: np.ndarray, seen_untreated: np.n
 
 
 def _not_rounding(mean: np.ndarray) -> np.ndarray:
-    """A denominator: zero where nothing but rounding, or a sample that contradicts the assumptions, hides it."""
+    """A denominator: zero if it is zero up to rounding, or negative because the sample contradicts the assumptions."""
     return np.where(mean > 1e-12, mean, 0.0)

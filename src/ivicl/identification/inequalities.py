@@ -30,7 +30,7 @@ class Inequality(KeyedRecord):
     threshold: float | None = None
     """For an outcome that is not binary: the inequality is about 1{Y >= threshold}."""
     by_means: bool = False
-    """Only means of the outcome were known: the inequality is about the soft law, Y as a share of its range."""
+    """Only means of the outcome were known: the inequality is about the soft law, with Y as a share of its range."""
 
     @property
     def violated(self) -> bool:
@@ -54,7 +54,7 @@ def excess(p: np.ndarray) -> np.ndarray:
 
 
 def level_excess(p: np.ndarray) -> np.ndarray:
-    """(..., 2) indexed [t]: how far laws p (..., 2, 2, K) are from possible, at most one above zero.
+    """(..., 2) indexed [t]: how far laws p (..., 2, 2, K) are from being possible; at most one is above zero.
 
     It is also the least total variation, summed over the arms, by which a law must change to become possible: taking a
     share away from one cell lowers the sum of the maxima by at most that share.
@@ -70,8 +70,8 @@ def check_counts(
 
     People by [z][t] whose outcome is lost and may have been anything belong to their arm but to none of its cells.
 
-    The test is Wang, Robins and Richardson's: V = 1{T=t, Y=y} where Z=1 and 1 - 1{T=t, Y=1-y} where Z=0 is binary, and
-    the inequality says E[V | Z=1] <= E[V | Z=0]: two proportions, compared with a pooled standard error.
+    The test is Wang, Robins and Richardson's: let V be 1{T=t, Y=y} if Z=1, and 1 - 1{T=t, Y=1-y} if Z=0. V is binary,
+    and the inequality says E[V | Z=1] <= E[V | Z=0]: two proportions, compared with a pooled standard error.
     """
     counts = np.asarray(counts, dtype=np.float64)
     arms = counts.sum(axis=(1, 2)) + (0.0 if lost is None else lost.sum(axis=1))
@@ -90,9 +90,9 @@ def check_counts(
 def nearest_law(counts: np.ndarray) -> np.ndarray:
     """The sample's law, from counts (..., 2, 2, K), moved as little as a valid instrument demands.
 
-    A possible law stays as it is. Another moves by its `level_excess`, the least total variation there is, shared
-    between the arms in proportion to the other arm's people: what is known better moves less. With two levels this is
-    the maximum-likelihood law among the possible ones.
+    A possible law stays as it is. Any other moves by its `level_excess`, the least total variation that helps, shared
+    between the arms in proportion to the other arm's people: the arm that is known better moves less. With two levels
+    this is the maximum-likelihood law among the possible ones.
     """
     counts = np.asarray(counts, dtype=np.float64)
     laws = law_of(counts).reshape(-1, *counts.shape[-3:])
@@ -106,9 +106,9 @@ def nearest_law(counts: np.ndarray) -> np.ndarray:
 
 
 def _repaired(own: np.ndarray, other: np.ndarray, moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Laws (M, 2, K) [z][k] at the treatment that is too large and at the other one, after `moves` (M, 2) of each arm.
+    """Laws (M, 2, K) [z][k] at the treatment whose sum is too large and at the other one, after moving `moves` (M, 2).
 
-    The mass leaves the levels where an arm has more than the other arm, in proportion to what it has more. It goes to
+    The mass leaves the levels at which an arm has more than the other arm, in proportion to the difference. It goes to
     the arm's remaining cells in proportion to what they have, but at this treatment not beyond the other arm's share,
     which would undo the repair; what finds no room there goes to the other treatment.
     """
@@ -125,7 +125,7 @@ def _repaired(own: np.ndarray, other: np.ndarray, moves: np.ndarray) -> tuple[np
 
 
 def _shares(mass: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Mass (..., K) as shares of its sum; even shares of the allowed cells where the sum is zero."""
+    """Mass (..., K) as shares of its sum; equal shares of the allowed cells if the sum is zero."""
     mass = np.where(mass.sum(axis=-1, keepdims=True) > 0, mass, allowed)
     shares: np.ndarray = mass / mass.sum(axis=-1, keepdims=True)
     return shares

@@ -1,8 +1,8 @@
-"""How uncertain the law of what is seen is: draws of it given the data, for counts and for amounts alike.
+"""How uncertain the law of the observed data is: draws of it given the data, for counts and for amounts alike.
 
-An amount scaled to [0, 1] enters by its soft law (`laws.soft_law`), of which a 0/1 outcome is the special case. A draw
-is a law [z][t][y]; a function of draws has their joint posterior, so what is correlated in the data stays correlated
-in the answer.
+An amount scaled to [0, 1] enters through its soft law (`laws.soft_law`), of which a 0/1 outcome is the special case. A
+draw is a law [z][t][y]; functions of the same draws have their joint posterior, so that what is correlated in the data
+stays correlated in the answer.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from ivicl.identification.laws import count_arms
 from ivicl.identification.strata import cell_pseudo_count
 
 POINTS = 1000
-"""At which laws are computed where they are `settled`: the 2.5 % quantile of a sum of shares and means is then off by
-.05 standard deviations (root mean square over directions and seeds); with 2,000 random draws it is .06."""
+"""How many points replace random draws for data sets that are `settled`: the 2.5 % quantile of a sum of shares and
+means is then off by .05 standard deviations (root mean square over directions and seeds); with 2,000 random draws it is
+off by .06."""
 NEXT_TO_NORMAL = 15.0
-"""Both parameters of a beta law that may be read off normal scores."""
+"""A beta law both of whose parameters are at least this is computed from normal scores."""
 MANY = 500
-"""People in an arm beside whom less than one person does not matter."""
+"""In an arm of at least this many people, less than one person does not matter."""
 
 
 @dataclass(frozen=True)
 class CellMoments:
-    """What the posterior of the soft law needs of the rows; each array (..., 2, 2) indexed [z][t], y in [0, 1]."""
+    """What the posterior of the soft law needs from the rows; arrays (..., 2, 2) indexed [z][t], for y in [0, 1]."""
 
     people: np.ndarray
     total: np.ndarray
@@ -35,29 +36,29 @@ class CellMoments:
     squares: np.ndarray
     """Sum of y squared."""
     prior_mean: np.ndarray
-    """(...) of the few people whom the prior adds to each cell: one half for a 0/1 outcome, and for an amount the mean
-    over all cells, since a skewed amount may have its mean far from the middle of its range."""
+    """(...) mean outcome of the few people whom the prior adds to each cell: one half for a 0/1 outcome; for an amount
+    the mean over all cells, since a skewed amount may have its mean far from the middle of its range."""
     prior_square: np.ndarray
-    """(...) the mean of their squares."""
+    """(...) the mean of their squared outcomes."""
 
     @classmethod
     def of(
         cls, z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray, binary: bool, v: np.ndarray | None = None
     ) -> CellMoments:
-        """From rows of w people; of those with different outcomes y is the mean, and v the variance."""
+        """From rows of w people; if the people of a row differ in outcome, y is their mean and v their variance."""
         total, squares = count_arms(z, t, w * y), count_arms(z, t, w * (y * y + (0.0 if v is None else v)))
         mean, square = (0.5, 0.5) if binary else (total.sum() / w.sum(), squares.sum() / w.sum())
         return cls(count_arms(z, t, w), total, squares, np.array(mean), np.array(square))
 
     @classmethod
     def stack(cls, parts: list[CellMoments]) -> CellMoments:
-        """Many as one, along a new first axis."""
+        """Many moments stacked along a new first axis."""
         names = ("people", "total", "squares", "prior_mean", "prior_square")
         return cls(*(np.stack([getattr(part, name) for part in parts]) for name in names))
 
     @property
     def soft_counts(self) -> np.ndarray:
-        """(..., 2, 2, 2) people by [z][t][y], where an amount of y counts as y people at 1 and 1 - y at 0."""
+        """(..., 2, 2, 2) people by [z][t][y]; an amount y counts as y people at 1 and 1 - y people at 0."""
         ones = np.clip(self.total, 0.0, self.people)
         return np.stack([self.people - ones, ones], axis=-1)
 
@@ -72,20 +73,20 @@ class CellMoments:
 def draw_laws(moments: CellMoments, n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """(n_draws, ..., 2, 2, 2) draws of the soft law given the data.
 
-    For a 0/1 outcome they are exact: Dirichlet in each arm, with the pseudo-counts that the prior on strata has. For
-    an amount the shares are the same, and the mean of a cell is drawn from the beta law with the mean and the variance
-    that the cell's mean has in a large sample. One formula serves both: the variance of a 0/1 outcome gives back the
-    Dirichlet.
+    For a 0/1 outcome they are exact: Dirichlet in each arm, with the pseudo-counts that the prior on strata implies.
+    For an amount the shares are drawn in the same way, and the mean of a cell is drawn from the beta law with the mean
+    and the variance that the cell's mean has in a large sample. One formula serves both: with the variance of a 0/1
+    outcome it gives the Dirichlet.
     """
     return Betas.of(moments).draw(n_draws, rng)
 
 
 def spread_laws(moments: list[CellMoments], seed: int) -> np.ndarray:
-    """(POINTS, B, 2, 2, 2) the same for B data sets of which each is `settled`, at points that lie evenly.
+    """(POINTS, B, 2, 2, 2) like `draw_laws`, for B data sets that are all `settled`, at evenly spread points.
 
-    Where the laws of shares and means are next to normal, points that fill the space evenly tell quantiles as well as
-    twice as many draws, and their normal scores are the same for every data set. What is not next to normal
-    belongs to cells without people, and is drawn.
+    If the laws of shares and means are nearly normal, points that fill the space evenly give quantiles as accurately as
+    twice as many draws, and their normal scores are the same for every data set. Laws that are not nearly normal belong
+    to cells without people, and are drawn at random.
     """
     betas = Betas.of(CellMoments.stack(moments))
     scores = _even_scores(seed)
@@ -94,13 +95,13 @@ def spread_laws(moments: list[CellMoments], seed: int) -> np.ndarray:
     for drawn, (a, b) in ((shares, betas.shares), (means, betas.means)):
         odd = np.minimum(a, b) < NEXT_TO_NORMAL
         for k in np.flatnonzero(odd.reshape(len(odd), -1).any(axis=1)):
-            own = np.random.default_rng(seed)  # each data set has the draws that it has alone
+            own = np.random.default_rng(seed)  # so that a data set has the same draws as if it were alone
             drawn[:, k, odd[k]] = own.beta(a[k][odd[k]], b[k][odd[k]], (POINTS, int(odd[k].sum())))
     return betas.laws(shares, means)
 
 
 def settled(moments: CellMoments) -> bool:
-    """Each share and each mean of one data set is next to normal, or is that of hardly anybody among many."""
+    """Whether each share and mean of one data set is nearly normal, or concerns hardly anybody in a large arm."""
     betas = Betas.of(moments)
     pairs = [np.stack([a.ravel(), b.ravel()]) for a, b in (betas.shares, betas.means)]
     least = np.concatenate([pair.min(axis=0) for pair in pairs])
@@ -113,10 +114,10 @@ class Betas:
     """The posterior of the shares treated (..., 2) by [z] and of the mean outcomes (..., 2, 2) by [z][t]."""
 
     shares: tuple[np.ndarray, np.ndarray]
-    """Both parameters."""
+    """Both parameters of the beta laws."""
     means: tuple[np.ndarray, np.ndarray]
     fixed: np.ndarray
-    """(..., 2, 2) the mean outcome where it does not vary; nan elsewhere."""
+    """(..., 2, 2) the mean outcome of cells in which the outcome does not vary; nan in the others."""
 
     @classmethod
     def of(cls, moments: CellMoments) -> Betas:
@@ -133,8 +134,8 @@ class Betas:
     def with_size(
         cls, people: np.ndarray, mean: np.ndarray, size: np.ndarray, fixed: np.ndarray | None = None
     ) -> Betas:
-        """From people and mean outcomes (..., 2, 2), the prior's among them; a mean is known as from `size` people
-        with a 0/1 outcome."""
+        """From people and mean outcomes (..., 2, 2), including the prior's; each mean is known as well as the mean of
+        `size` people with a 0/1 outcome."""
         means = np.maximum(mean * size, 1e-9), np.maximum((1 - mean) * size, 1e-9)
         return cls((people[..., 1], people[..., 0]), means, np.full(mean.shape, np.nan) if fixed is None else fixed)
 
@@ -155,8 +156,8 @@ class Betas:
 
 
 def _at_scores(scores: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Beta(a, b) at normal scores (Abramowitz and Stegun 26.5.22): off by less than .003 of a standard deviation where
-    both parameters are at least NEXT_TO_NORMAL; smaller ones are taken as that, for others to replace."""
+    """Beta(a, b) at normal scores (Abramowitz and Stegun 26.5.22): off by less than .003 of a standard deviation if
+    both parameters are at least NEXT_TO_NORMAL. Smaller ones are raised to that; the caller replaces those results."""
     a, b = np.maximum(a, NEXT_TO_NORMAL), np.maximum(b, NEXT_TO_NORMAL)
     first, second = 1 / (2 * a - 1), 1 / (2 * b - 1)
     h = 2 / (first + second)
@@ -169,9 +170,9 @@ def _at_scores(scores: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _even_scores(seed: int) -> np.ndarray:
     """(POINTS, 6) normal scores of points that fill the cube evenly: steps by powers of the root of r^7 = r + 1
-    (Roberts' sequence, the golden ratio's in six dimensions), from a start that the seed draws.
+    (Roberts' sequence, the golden ratio's in six dimensions), from a start drawn with the seed.
 
-    Each has its mirror image, and together they have the unit matrix as covariance.
+    Each point has its mirror image, and the scores are scaled to have the unit matrix as covariance.
     """
     root = 1.0
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Laws of what is seen, P(T=t, Y=k | Z=z), as arrays [..., z, t, k]: from rows, from counts, smoothed, and soft."""
+"""Laws of the observed data, P(T=t, Y=k | Z=z), as arrays [..., z, t, k]: from rows, from counts, smoothed, soft."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 Number = TypeVar("Number")
-"""An int, an array or a tensor: the cell index is arithmetic alone."""
+"""An int, an array or a tensor: computing the cell index is only arithmetic."""
 TABLES_AT_ONCE = 16_384
-"""Thresholds of an amount that are taken together."""
+"""How many thresholds of an amount are handled at once."""
 
 
 def cell_index(z: Number, t: Number, y: Number) -> Number:
@@ -19,7 +19,7 @@ def cell_index(z: Number, t: Number, y: Number) -> Number:
 
 
 def count_arms(z: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The (2, 2) table of people [z][t] of rows with 0/1 values and weights."""
+    """The (2, 2) table of people [z][t], from rows with 0/1 values and weights."""
     return np.bincount((2 * z + t).astype(np.int64), w, 4).reshape(2, 2)
 
 
@@ -37,15 +37,15 @@ def count_cells(z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray) -> n
 def count_thresholds(
     z: np.ndarray, t: np.ndarray, y: np.ndarray, w: np.ndarray, outcome_range: tuple[float, float]
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The counts of 1{Y >= c} for every c in the range: (M, 2, 2, 2) tables, and the length of range of each.
+    """The counts of 1{Y >= c} for every c in the range: (M, 2, 2, 2) tables, and how much of the range each stands for.
 
     Between two observed values the table does not change, so finitely many tables carry the whole integral
-    E[Y(1) - Y(0)] = integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: no grid, no discretisation error. They come
-    some at a time: of an amount there may be as many as people, and the tables are larger than what they are made of.
+    E[Y(1) - Y(0)] = integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: no grid, no discretisation error. They are
+    yielded some at a time: an amount may have as many tables as people, and a table is larger than a row.
     """
     low, high = outcome_range
     levels, place = np.unique(y, return_inverse=True)
-    people = count_levels(z, t, place, w, len(levels) + 1)  # nobody reaches the last, the rest of the range
+    people = count_levels(z, t, place, w, len(levels) + 1)  # one more level, without people: the rest of the range
     lengths = np.diff(np.concatenate([[low], levels, [high]]))
     del levels, place
     from_above = people[..., ::-1]
@@ -59,7 +59,7 @@ def count_thresholds(
 def law_of(counts: np.ndarray, pseudo_count: float = 0.0) -> np.ndarray:
     """P(T=t, Y=k | Z=z) from counts (..., 2, 2, K).
 
-    A pseudo-count for each cell makes it the posterior mean under a Dirichlet prior (`strata.cell_pseudo_count`).
+    With a pseudo-count for each cell it is the posterior mean under a Dirichlet prior (`strata.cell_pseudo_count`).
     """
     counts = np.asarray(counts, dtype=np.float64) + pseudo_count
     law: np.ndarray = counts / arm_totals(counts)[..., None, None]
@@ -67,7 +67,7 @@ def law_of(counts: np.ndarray, pseudo_count: float = 0.0) -> np.ndarray:
 
 
 def arm_totals(counts: np.ndarray) -> np.ndarray:
-    """(..., 2) people by arm, of counts (..., 2, 2, K); slice by slice, for numpy is slow to sum over a few entries."""
+    """(..., 2) people by arm, from counts (..., 2, 2, K); slice by slice if K = 2, as numpy sums few entries slowly."""
     if counts.shape[-1] == 2:
         total: np.ndarray = counts[..., 0, 0] + counts[..., 0, 1] + counts[..., 1, 0] + counts[..., 1, 1]
     else:

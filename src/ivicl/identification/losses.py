@@ -1,13 +1,13 @@
-"""Ends of the set of average effects when some outcomes are lost: whoever lost theirs may have had any.
+"""Ends of the set of average effects when some outcomes are lost: a lost outcome may have been anything.
 
-Instrument and treatment of the lost are known. So an arm has six cells, [t][0, 1, lost], and the set is that of all
-laws that share the lost out between 0 and 1: a linear program over the sixteen strata. Its value is the largest of
-finitely many terms, the vertices of the dual program, which stand here as a table; a test enumerates them again and
-solves the program itself. Filling the lost with the worst outcome of each cell and using Balke and Pearl's eight terms
-is not the same: the eight compare cells with each other, a fill can make a law that no strata have, and the result is
+Instrument and treatment of the lost people are known. So an arm has six cells, [t][0, 1, lost], and the set is that of
+all laws that divide the lost between 0 and 1: a linear program over the sixteen strata. Its value is the largest of
+finitely many terms, the vertices of the dual program, which are listed here as a table; a test enumerates them again
+and solves the program itself. Filling in the worst outcome of each cell and using Balke and Pearl's eight terms is not
+the same: these terms compare cells with each other, filling in can make a law that no strata have, and the result is
 too narrow for sparse laws.
 
-An amount in [0, 1] enters by its soft law (`laws.soft_law`): the same program gives the set that the means allow.
+An amount in [0, 1] enters through its soft law (`laws.soft_law`): the same program gives the set that the means allow.
 Shapes: cells (..., 2, 2, 3) indexed [z][t][0, 1, lost], shares of an arm.
 """
 
@@ -23,8 +23,8 @@ from ivicl.identification.inequalities import excess
 LOST = 2
 """The place of the lost outcome after 0 and 1."""
 
-# A term is a number for each cell: what it adds where the outcome is 0, where it is 1, and (the smaller of the two,
-# since the worst is assumed) where it is lost. The cells are (z, t) = 00, 01, 10, 11.
+# A term has three numbers for each (z, t) = 00, 01, 10, 11: its coefficients on people with outcome 0, with outcome 1,
+# and with a lost outcome (the smaller of the other two, since the worst is assumed).
 _LOWER_WITHOUT_DEFIERS = """
      0  0  0 |  0  0  0 | -1 -1 -1 | -1 -1 -1
      0  0  0 |  0  0  0 | -1 -1 -1 | -1  0 -1
@@ -51,14 +51,14 @@ def _table(text: str) -> np.ndarray:
 TERMS = _table(_LOWER_WITHOUT_DEFIERS + _LOWER_MORE)
 """(13, 2, 2, 3): the lower end is the largest of these terms."""
 TERMS_WITHOUT_DEFIERS = _table(_LOWER_WITHOUT_DEFIERS)
-"""(9, 2, 2, 3): the same where Z = 1 moves nobody out of the treatment, wherever the cells allow that."""
+"""(9, 2, 2, 3): the same if Z = 1 moves nobody out of the treatment, for cells that allow this."""
 
 
 def free_ends(cells: np.ndarray, *, without_defiers: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Both ends of the set for possible cells; repair others first (`nearest_cells`).
 
-    Without a lost outcome these are Balke and Pearl's. With `without_defiers` the cells must allow that there are
-    none; else the ends may cross.
+    Without a lost outcome these are Balke and Pearl's. With `without_defiers` the cells must be possible without
+    defiers; otherwise the ends may cross.
     """
     cells = np.asarray(cells, dtype=np.float64)
     table = TERMS_WITHOUT_DEFIERS if without_defiers else TERMS
@@ -77,24 +77,24 @@ def completed(cells: np.ndarray, ones: np.ndarray) -> np.ndarray:
 
 
 DOWN = np.array([[1.0, 0.0], [1.0, 0.0]])
-"""The simple fill that pulls the effect down: outcome 0 if treated, 1 if not. The other way round it pulls up."""
+"""The simple way to fill in lost outcomes that pulls the effect down: 0 if treated, 1 if not. 1 - DOWN pulls it up."""
 
 
 def worst_ones(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(2, 2) shares of the lost with outcome 1 for which the completed law has the program's lower, and upper, end.
+    """(2, 2) shares of the lost with outcome 1 at which the completed law has the program's lower, and its upper, end.
 
-    For one set of possible cells (2, 2, 3). It is the simple fill wherever that will do; else a fill that keeps the law
-    possible. A method that knows nothing of lost outcomes can be given everybody, completed so.
+    For one set of possible cells (2, 2, 3). The simple fill is used if it is good enough, otherwise one that keeps the
+    law possible. A method that does not know about lost outcomes can be given everybody, completed in this way.
     """
     cells = np.asarray(cells, dtype=np.float64)
     return _lowest(cells, DOWN), 1.0 - _lowest(cells[..., [1, 0, LOST]], DOWN)
 
 
 def _lowest(cells: np.ndarray, fill: np.ndarray) -> np.ndarray:
-    """The shares at which Balke and Pearl's lower end is smallest among possible completions; of several, near `fill`.
+    """The shares with the smallest Balke-Pearl lower end among possible completions; of several, those nearest `fill`.
 
-    The end is the largest of eight terms, so it is lowest where as many constraints meet as there are unknowns: the
-    end itself and the share of each cell with losses. There are at most four of those, so all meetings are tried.
+    The end is the largest of eight linear terms, so this is a linear program. Its unknowns are the end itself and the
+    share of each cell with losses, of which there are at most four: so all vertices are tried.
     """
     end = float(free_ends(cells)[0])
     law = completed(cells, fill)
@@ -140,9 +140,9 @@ def nearest_cells(counts: np.ndarray) -> np.ndarray:
     """The sample's cells, from counts (..., 2, 2, 3), moved as little as a valid instrument demands.
 
     Lost outcomes can only help: the cells are possible if and only if P(T=t, Y=y, seen | Z=1) + P(T=t, Y=1-y, seen |
-    Z=0) <= 1 for all t and y, of which at most one fails. The two shares then shrink by the excess, what is known
-    better by less, and what they lose goes to the other cells of their arm in proportion: the most likely possible
-    cells, as `inequalities.nearest_law` finds them where nothing is lost.
+    Z=0) <= 1 for all t and y, of which at most one fails. The two shares then shrink by the excess in all, the one that
+    is known better by less, and what they lose goes to the other cells of their arm in proportion. These are the most
+    likely of the possible cells, as `inequalities.nearest_law` finds them if nothing is lost.
     """
     counts = np.asarray(counts, dtype=np.float64)
     people = counts.sum(axis=(-2, -1))
@@ -157,7 +157,10 @@ def nearest_cells(counts: np.ndarray) -> np.ndarray:
 
 
 def _moved(arm: np.ndarray, place: tuple[int, int], share: float) -> np.ndarray:
-    """An arm (2, 3) after `share` has left a cell for the others, evenly for those that are seen if all are empty."""
+    """An arm (2, 3) after `share` of it has moved from one cell to the others in proportion.
+
+    If all others are empty, it is divided equally among those with an outcome.
+    """
     others = arm.copy()
     others[place] = 0.0
     if others.sum() <= 0:

@@ -1,7 +1,7 @@
 """The sixteen principal strata of a binary instrument, treatment and outcome: their coding and the law they imply.
 
-Stratum s = 8 T(0) + 4 T(1) + 2 Y(0) + Y(1). Whoever needs the coding reads it here; torch code makes tensors of these
-arrays. Observed cells are in the order [z][t][y] (`laws.cell_index`).
+Stratum s = 8 T(0) + 4 T(1) + 2 Y(0) + Y(1). The coding is defined only here; torch code makes tensors of these arrays.
+Observed cells are in the order [z][t][y] (`laws.cell_index`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ivicl.identification.laws import cell_index
 
 GAMMA = 0.1
-"""The default concentration of the Dirichlet prior on the strata: the paper's."""
+"""The default concentration of the Dirichlet prior on the strata, as in the paper."""
 
 N_STRATA = 16
 STRATA = np.array(list(product((0, 1), repeat=4)))
@@ -30,7 +30,7 @@ PAIRS = tuple(
     for t0, t1 in ((1, 1), (0, 0))
     for seen in (0, 1)
 )
-"""The pairs that differ only in an outcome nobody sees: always-takers with Y(1)=0, 1; never-takers with Y(0)=0, 1."""
+"""Pairs of strata that differ only in an unseen outcome: always-takers with Y(1)=0, 1; never-takers with Y(0)=0, 1."""
 
 
 def observe(stratum: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,9 +48,9 @@ def _cells() -> np.ndarray:
 CELL = _cells()
 """(2, 16) the observed cell in which each stratum appears at each z."""
 LAW = (CELL.T[:, :, None] == np.arange(8)).any(axis=1).astype(np.float64)
-"""(16, 8) which of the eight cells each stratum feeds: one in each arm."""
+"""(16, 8) which of the eight cells each stratum appears in: one in each arm."""
 PER_CELL = 4
-"""Strata behind each cell."""
+"""How many strata appear in each cell."""
 
 
 def _swaps() -> np.ndarray:
@@ -68,8 +68,9 @@ SWAPS = _swaps()
 """(16, 16) the strata's order after each combination of the four swaps; row 0 is the identity."""
 
 MERGED = (*PAIRS, *((s,) for s in range(4, 12)))
-"""The strata as twelve groups, each pair joined: a0, a1, n0, n1 (always- and never-takers by what they show), then
-compliers and defiers by 2 Y(0) + Y(1). Within a pair the data say nothing: it splits as Beta(gamma, gamma)."""
+"""The strata as twelve groups, with each pair joined: a0, a1, n0, n1 (always- and never-takers by the outcome they
+show), then compliers and defiers by 2 Y(0) + Y(1). The data say nothing about the split within a pair, which is
+Beta(gamma, gamma)."""
 MERGED_NAMES = ("a0", "a1", "n0", "n1", "c00", "c01", "c10", "c11", "d00", "d01", "d10", "d11")
 
 

@@ -14,7 +14,7 @@ from ivicl.identification.inequalities import nearest_law
 BINARY = np.array([0.0, 1.0])
 
 EndsAtLaw = tuple[MeanEnds, np.ndarray]
-"""The ends, and the laws at which they hold: those given, or what they were moved to."""
+"""The ends, and the laws at which they hold: the laws given, or those that they were moved to."""
 
 
 def without_instrument(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
@@ -27,7 +27,7 @@ def without_instrument(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
 
 
 def mean_independent(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
-    """Manski's ends if both arms have the same mean potential outcomes; the middle of the gap where they contradict."""
+    """Manski's ends if both arms have the same mean potential outcomes; if the arms contradict it, the gap's middle."""
     least, most = _by_arm(law)
     middle = (least + most) / 2
     crossed = least > most
@@ -36,12 +36,12 @@ def mean_independent(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
 
 
 def _by_arm(law: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(..., 2) by t: the largest lower and the smallest upper end of E Y(t) over the arms: one mean, two bounds."""
+    """(..., 2) by t: the largest lower and the smallest upper end of E Y(t) over the arms, which share this mean."""
     return law[..., 1].max(axis=-2), (law[..., 1] + 1 - law.sum(axis=-1)).min(axis=-2)
 
 
 def sharp(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
-    """Balke and Pearl's ends. A law that no valid instrument can have is moved to the nearest that one can."""
+    """Balke and Pearl's ends. A law that is impossible with a valid instrument is moved to the nearest possible one."""
     e = np.asarray(share_z1)[..., None, None, None]
     people = np.concatenate([1 - e, e], axis=-3)
     possible = nearest_law(law * people)
@@ -49,7 +49,7 @@ def sharp(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
 
 
 def without_defiers(law: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw:
-    """The ends if nobody moves against the instrument's direction, which is the law's own.
+    """The ends if nobody moves against the instrument's direction, which is read off the law.
 
     With Z coded to raise T, everybody but never-takers shows Y(1) at Z=1, and everybody but always-takers Y(0) at Z=0.
     """

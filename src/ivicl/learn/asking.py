@@ -1,4 +1,4 @@
-"""A network asked with arrays, as its exported graph would be; and tables of the prior by their places."""
+"""Running a network on arrays, as its exported graph would be run; and picking tables from a batch of the prior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ivicl.learn.prior import TableBatch
 
 @torch.no_grad()
 def ask(network: IVNetwork, feed: Mapping[str, np.ndarray], outputs: Sequence[str]) -> list[np.ndarray]:
-    """These outputs of a network's graph for these inputs, all by their names in the exported file."""
+    """The named outputs of a network for the named inputs; the names are those of the exported file."""
     told = signature()
     found = network(*(torch.from_numpy(feed[name]) for name in told.arguments))
     named = dict(zip(told.outputs, found, strict=False))

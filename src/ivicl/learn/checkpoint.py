@@ -1,4 +1,4 @@
-"""Weights to go on training from: a model file holds them all, and the config, so that no second file is kept."""
+"""Weights to continue training from: a model file holds all of them, and the config, so no other file is needed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ivicl.methods.pretrained.streaming.weights import PLACES, Weights
 
 
 def load_weights(path: Path) -> tuple[IVNetwork, dict[str, Any]]:
-    """The network of a model file, to the bit as it was exported, and what is recorded there about it.
+    """The network of a model file, exactly as it was exported, and what the file records about it.
 
-    The exporter says where each parameter is (`export._places`), for tracing renames, turns and shares them.
+    The exporter recorded where each parameter is (`export._places`), because tracing renames, transposes and shares
+    them.
     """
     model = Model.load(path)
     record = model.metadata

@@ -1,7 +1,7 @@
 """From a trained network to one ONNX file with everything that is known about it in its metadata.
 
-Large weights are stored in half precision and cast when the graph is loaded: half the size, and the network that is
-shipped is rounded first. Training goes on from the same file (`checkpoint.load_weights`).
+Large weights are stored in half precision and cast when the graph is loaded, which halves the file; they are rounded
+before the export, so that nothing is lost. Training can continue from the same file (`checkpoint.load_weights`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ivicl.methods.pretrained import schema_2
 from ivicl.methods.pretrained.streaming.weights import PLACES
 
 HALF_FROM = 1024
-"""Tensors with at least so many numbers are stored in half precision."""
+"""Tensors with at least this many numbers are stored in half precision."""
 
 
 @torch.no_grad()
@@ -56,11 +56,11 @@ def export(network: IVNetwork, path: Path, record: dict[str, Any]) -> str:
 
 
 class Signature(NamedTuple):
-    """What a graph takes and gives, and a table to trace it with."""
+    """The inputs and outputs of a graph, with a table to trace it with."""
 
     arguments: dict[str, Tensor]
     per_row: tuple[str, ...]
-    """Inputs with one entry a row; the others have one a table."""
+    """Inputs with one entry per row; the others have one per table."""
     outputs: tuple[str, ...]
     outputs_per_row: tuple[str, ...]
 
@@ -90,7 +90,7 @@ def _graph(network: IVNetwork) -> Any:
     }
     buffer = io.BytesIO()
     with warnings.catch_warnings():
-        # The tracing exporter: the newer one fixes sizes that follow from the data (the number of tied codings).
+        # Use the tracing exporter: the newer one hard-codes sizes that depend on the data (the number of tied codings).
         warnings.simplefilter("ignore")
         torch.onnx.export(
             network, tuple(told.arguments.values()), buffer,  # type: ignore[arg-type]
@@ -125,9 +125,10 @@ def _share_constants(model: Any) -> None:
 
 
 def _shorten_names(model: Any) -> None:
-    """Numbers for what tracing has named: nobody reads the names, and they are half of the graph beside the weights.
+    """Replace the names that tracing has given by numbers: nobody reads them, and apart from the weights they are half
+    of the graph.
 
-    Inputs and outputs keep theirs. A branch has a graph of its own, which may use what is outside of it.
+    Inputs and outputs keep their names. A branch has a graph of its own, which may use names from outside.
     """
     kept = {value.name for value in (*model.graph.input, *model.graph.output)} | {""}
     short: dict[str, str] = {}
@@ -153,8 +154,8 @@ def _shorten_names(model: Any) -> None:
 def _places(model: Any, network: IVNetwork) -> dict[str, list[Any]]:
     """Which initializer holds each parameter or constant of a network, whether transposed, and the parameter's shape.
 
-    Tracing folds transposes and casts into the weights, gives them new names and shares those that are equal. So they
-    are found by what they hold.
+    Tracing folds transposes and casts into the weights, renames them and shares equal ones, so they are found by their
+    values.
     """
     from onnx import TensorProto, numpy_helper
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside the old one, then renamed, so that a kill does no harm."""
+"""Files that are either complete or absent: written beside the old one, then renamed, so that a kill does no harm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ivicl.errors import ModelFileError
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written takes the place of `path` if nothing went wrong."""
+    """A temporary path to write to; the file replaces `path` if nothing went wrong."""
     fresh = path.with_name(path.name + ".new")
     try:
         yield fresh
@@ -28,14 +28,14 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], record: dict[str, Any]) -> None:
-    """One safetensors file, the record as JSON in its header."""
+    """Write one safetensors file, with the record as JSON in its header."""
     with whole(path) as fresh:
         plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
         save_file(plain, fresh, {"ivicl": json.dumps(record, sort_keys=True)})
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors, on the CPU, and record of such a file."""
+    """The tensors of such a file, on the CPU, and its record."""
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, json.loads(file.metadata()["ivicl"])  # noqa: SIM118

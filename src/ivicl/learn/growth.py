@@ -1,7 +1,8 @@
-"""A trained network made wider, with the same answers: what a short run has learnt is where a larger one begins.
+"""A trained network made wider, with the same answers, so that a larger network starts from what a small one learnt.
 
-Every unit of the summary path becomes several alike. What reads them shares its weights out among the copies, with
-random differences that cancel as long as the copies are alike: so the answers stay, and the copies part as they learn.
+Every unit of the summary path is copied. Whatever reads the unit divides its weights among the copies, with random
+differences that cancel as long as the copies are equal: so the answers stay the same, and the copies diverge as they
+learn.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from ivicl.errors import InputError
 from ivicl.learn.network.config import NetworkConfig
 
 WRITTEN = re.compile(r"summary\.(embed|norm|blocks\.\d+\.(norm|up|down))\.(weight|bias)")
-"""Parameters whose first axis is units of the summary path."""
+"""Parameters whose first axis runs over units of the summary path."""
 READ = re.compile(r"(summary\.blocks\.\d+\.(up|down)|summary_heads\.\w+|covariates\.(condition|gather))\.weight")
-"""Those whose second axis reads such units, all of it or, in `gather`, the last stretch of it."""
+"""Parameters whose second axis reads such units: all of it or, in `gather`, the last part of it."""
 
 
 def grown(
     weights: dict[str, Tensor], old: NetworkConfig, new: NetworkConfig, generator: torch.Generator
 ) -> dict[str, Tensor]:
-    """The weights of a network with a summary path that is a whole number of times as wide."""
+    """The weights of a network whose summary path is a whole number of times as wide."""
     if new == old:
         return weights
     times, rest = divmod(new.summary_width, old.summary_width)
@@ -43,6 +44,6 @@ def grown(
 
 
 def _shared_out(weight: Tensor, times: int, generator: torch.Generator) -> list[Tensor]:
-    """As many parts that add up to the weight, about as large as each other."""
+    """`times` parts of about equal size that add up to the weight."""
     noise = torch.randn(times, *weight.shape, generator=generator) * weight.std() / times
     return list(weight / times + noise - noise.mean(0))

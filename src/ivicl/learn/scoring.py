@@ -1,4 +1,4 @@
-"""What the losses share."""
+"""What the losses have in common."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ivicl.posterior import N_BINS
 
 @dataclass(frozen=True)
 class LossWeights:
-    """Weights of the teachers."""
+    """Weights of the parts of the loss."""
 
     effect: float = 1.0
     """The posterior of the effect itself."""
     ends: float = 1.0
-    """Posteriors of the identified set's two ends: they teach the shared body, the effect never reads them."""
+    """Posteriors of the identified set's two ends: they train the shared body; the effect's head never reads them."""
     law: float = 5.0
-    """Per-row law p(t,y|z,x): teaches the rows to regress."""
+    """Per-row law p(t,y|z,x): trains the regression on covariates."""
 
 
 def bin_of(value: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
-"""The theory as torch needs it, for the prior and the network, which know nothing of each other.
+"""The theory in torch, for the prior and the network, which do not import each other.
 
-The numbers are those of `ivicl.identification`; here they are tensors. B tables, N rows, S = 16 strata.
+The numbers are those of `ivicl.identification`, here as tensors. B tables, N rows, S = 16 strata.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ivicl.identification import mean_terms as mean_terms_of_numpy
 STRATA = torch.tensor(strata.STRATA)
 """(16, 4) columns T(0), T(1), Y(0), Y(1)."""
 LAW = torch.tensor(strata.LAW, dtype=torch.float32)
-"""(16, 8) which of the eight cells [z][t][y] each stratum feeds."""
+"""(16, 8) which of the eight cells [z][t][y] each stratum appears in."""
 SWAPS = torch.tensor(strata.SWAPS)
 """(16, 16) the strata's order after each combination of the four swaps; row 0 is the identity."""
 EFFECT = torch.tensor(strata.EFFECT, dtype=torch.float32)
 """(16,) Y(1) - Y(0) of each stratum."""
 
-# (8, 9): the coefficients in the order [z][t][y] and the constant. A plain list is a constant to every exporter.
+# (8, 9): the coefficients in the order [z][t][y] and the constant. Every exporter treats a plain list as a constant.
 _LOWER = np.column_stack([balke_pearl.LOWER_TABLE.reshape(8, 8), balke_pearl.LOWER_CONSTANTS]).tolist()
 _UPPER = np.column_stack([balke_pearl.UPPER_TABLE.reshape(8, 8), balke_pearl.UPPER_CONSTANTS]).tolist()
 
@@ -58,11 +58,11 @@ def sharp_ends(law: Tensor) -> tuple[Tensor, Tensor]:
 
 
 MEAN_TERMS: list[list[list[float]]] = mean_terms_of_numpy.MEAN_TERMS.tolist()
-"""Terms behind the least E Y(1), the least 1 - E Y(1), the least E Y(0), the least 1 - E Y(0)."""
+"""The terms of the least E Y(1), the least 1 - E Y(1), the least E Y(0), the least 1 - E Y(0)."""
 
 
 def mean_terms(law: Tensor) -> Tensor:
-    """(...,2,2,2) soft laws to (...,4,4): the terms of each of MEAN_TERMS."""
+    """From soft laws (...,2,2,2) to the values (...,4,4) of MEAN_TERMS."""
     flat = law.flatten(-3)
     return torch.unflatten(flat @ flat.new_tensor(MEAN_TERMS).flatten(0, 1).T, -1, (4, 4))
 

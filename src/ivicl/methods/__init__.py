@@ -1,4 +1,4 @@
-"""What answers the question: the `Method` object, the registry, and every method that ships."""
+"""The methods that compute bounds: the `Method` object, the registry, and every method that ships."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Every estimand that a method declares: what it says itself, and for the rest joint draws of the law, or scores.
+"""Bounds for every estimand that a method declares: its own answers, and the rest from draws of the law or from scores.
 
-Without covariates the law of what is seen is drawn from its posterior, and each estimand is computed at each draw: by
-the method's own formula for E Y(1) and E Y(0). With covariates the same means come from doubly robust scores, and are
-drawn from the normal law that they have in large samples. Nothing is read off another estimand's interval; ratios of
-what the method has posteriors of are of these (`head_ratios`).
+Without covariates the law of the observed data is drawn from its posterior, and each estimand is computed at each draw
+by the method's own formula for E Y(1) and E Y(0). With covariates the same means come from doubly robust scores, and
+are drawn from the normal law that they have in large samples. No estimand is computed from another one's interval; a
+ratio of quantities for which the method has posteriors uses these posteriors (`head_ratios`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from ivicl.methods.one_step_means import adjusted_means, ends_of
 from ivicl.posterior import IdentifiedSet
 
 N_DRAWS = 2000
-"""Draws of a law that is not next to normal: the ends of a 95 % interval have a Monte Carlo error of a sixteenth of a
+"""Draws of a law that is not nearly normal: the ends of a 95 % interval have a Monte Carlo error of a sixteenth of a
 standard error."""
 TOGETHER = 32
-"""Data sets whose draws are computed together: they stay in a core's cache."""
+"""How many data sets' draws are computed together: few enough to stay in a core's cache."""
 ONE_STEP = ("exchangeable", "exclusion", "no-interference", "bounded", "large-sample")
 """What the adjusted means rest on."""
 RANDOMISED = ("exchangeable", "no-interference")
@@ -42,16 +42,16 @@ Heads = Mapping[str, IdentifiedSet]
 
 
 def answers(method: Method, found: MethodBounds, data: IVData, request: Request) -> Answers:
-    """What the method says of each estimand that it declares, by name."""
+    """What the method says about each estimand that it declares, by name."""
     return answers_of_many(method, [found], [data], request)[0]
 
 
 def answers_of_many(
     method: Method, found: Sequence[MethodBounds], data: Sequence[IVData], request: Request
 ) -> list[Answers]:
-    """The same for many data sets: draws one by one, so that each has the answer it has alone; formulas together."""
+    """The same for many data sets: formulas are computed together, but each data set has the draws it has alone."""
     own = [_own(method, one, each, request.alpha) for one, each in zip(found, data, strict=True)]
-    # Where lost outcomes may have been anything, only the method itself knows what that does to its ends.
+    # If lost outcomes may have been anything, only the method itself knows what that does to its ends.
     missing = [
         i for i, each in enumerate(data) if each.lost is None and any(name not in own[i] for name in method.estimands)
     ]
@@ -62,7 +62,7 @@ def answers_of_many(
             plain.append(i)
         else:
             filled[i] = adjusted
-    # What its heads have answered is not computed a second time from draws.
+    # What the method has answered itself is not computed again from draws.
     wanted = {name for i in plain for name in method.estimands if name not in own[i]}
     drawn = from_laws(method, [data[i] for i in plain], [found[i] for i in plain], request, wanted)
     filled |= dict(zip(plain, drawn, strict=True))
@@ -70,7 +70,7 @@ def answers_of_many(
 
 
 def _own(method: Method, found: MethodBounds, data: IVData, alpha: float) -> Answers:
-    """What the method answered; an estimate without an interval is left to the draws where it has a formula."""
+    """What the method answered itself; an estimate without an interval is left to the draws if there is a formula."""
     own = dict(found.estimands)
     if found.draws is not None:
         own |= _from_joint_draws(method, found.draws, data, alpha)
@@ -90,7 +90,7 @@ def _own(method: Method, found: MethodBounds, data: IVData, alpha: float) -> Ans
 
 
 def _together(method: Method, found: MethodBounds, own: Answers, filled: Answers) -> Answers:
-    """In the order of the method's list; the estimate of its own estimand is its own."""
+    """All answers in the order of the method's list; for the method's own estimand the estimate is the method's own."""
     known, point = filled | own, found.estimates
     if found.estimand not in own and point is not None and found.estimand in known:
         entry = known[found.estimand]
@@ -106,7 +106,7 @@ def _together(method: Method, found: MethodBounds, own: Answers, filled: Answers
 
 
 def _from_joint_draws(method: Method, draws: MeanDraws, data: IVData, alpha: float) -> Answers:
-    """From a method's own posterior draws. Estimates are means, and medians of ratios, which need not have a mean."""
+    """From a method's own posterior draws. Estimates are means, but medians for ratios, which need not have a mean."""
     low, span = data.outcome_range[0], _span(data)
     found: Answers = {}
     for name in draws.estimands:
@@ -134,7 +134,7 @@ def from_laws(
 ) -> list[Answers]:
     """Without covariates: the method's formula at the sample's law, and at draws of it, for the estimands `wanted`.
 
-    Data sets whose law is next to normal go together, at points that lie evenly; the others are drawn one by one.
+    Data sets whose law is nearly normal are computed together, at evenly spread points; for the others laws are drawn.
     """
     cells = [_cells(each) for each in data]
     even = [settled(each) for each in cells]
@@ -164,7 +164,7 @@ def _at_laws(
     request: Request,
     wanted: Collection[str],
 ) -> list[Answers]:
-    """From draws (D, B, 2, 2, 2) of the laws of B data sets."""
+    """The answers for B data sets, from draws (D, B, 2, 2, 2) of their laws."""
     joined = CellMoments.stack(cells)
     laws = np.concatenate([law_of(joined.soft_counts)[None], drawn])
     share = joined.share_z1
@@ -190,7 +190,7 @@ def _at_laws(
 
 
 def _cells(data: IVData) -> CellMoments:
-    """Of the population that the people stand for, counting as many of them as the design makes them worth."""
+    """Moments of the population that the people stand for, with as many people as they are worth under the design."""
     people = data.population()
     cells = CellMoments.of(people.z, people.t, people.y01, people.w, people.binary, people.v)
     if data.design is None:
@@ -200,7 +200,7 @@ def _cells(data: IVData) -> CellMoments:
 
 
 def _from_scores(method: Method, answered_by: MethodBounds, data: IVData, request: Request) -> Answers | None:
-    """With covariates; None where there is nothing to adjust for."""
+    """The answers adjusted for covariates; None if there is nothing to adjust for."""
     means = adjusted_means(data)
     if means is None:
         return None
@@ -230,7 +230,7 @@ def _ratios(
     data: IVData,
     alpha: float,
 ) -> Answers:
-    """Of the k-th data set: ratios of what the method itself has posteriors of, in the place of those of the law."""
+    """For the k-th data set: ratios of what the method itself has posteriors of, to replace those from the law."""
     if not heads:
         return {}
     low, span = data.outcome_range[0], _span(data)
@@ -248,8 +248,8 @@ def _ratios(
 def _intervals(
     method: Method, named: Mapping[str, Ends], alpha: float, assumes: Mapping[str, tuple[str, ...]], number: int
 ) -> list[Answers]:
-    """For a number of data sets, from arrays (1 + draws, number) with the estimate first; averages over nobody are left
-    out."""
+    """For a number of data sets, from arrays (1 + draws, number) with the estimate first; leaves out averages over
+    nobody."""
     known = {name: ends for name, ends in named.items() if name in method.estimands}
     answered: list[Answers] = [{} for _ in range(number)]
     for name, ends in known.items():

@@ -21,16 +21,16 @@ class ArmEffects:
     """Differences between the arms with their covariance, for an outcome scaled to [0, 1]."""
 
     outcome: float
-    """Of the mean outcome: the intention-to-treat effect."""
+    """Difference in the mean outcome: the intention-to-treat effect."""
     treatment: float
-    """Of the share treated: the first stage."""
+    """Difference in the share treated: the first stage."""
     var_outcome: float
     var_treatment: float
     covariance: float
     adjusted: bool = False
     """Standardised over the covariates."""
     degrees: float = math.inf
-    """Of freedom of the variances, where few clusters tell them."""
+    """Degrees of freedom of the variances, if these are estimated from few clusters."""
 
     @classmethod
     def of(cls, data: IVData) -> ArmEffects:
@@ -43,7 +43,7 @@ class ArmEffects:
     def _under_design(cls, data: IVData) -> ArmEffects:
         mass, seen = data.mass, np.column_stack([data.y01, data.t])
         share = mass @ data.z / mass.sum()
-        # The mean of these is the difference between the arms; `mean_variance` centres them within each.
+        # The mean of these scores is the difference between the arms; `mean_variance` centres them within each arm.
         side = np.where(data.z == 1, 1 / share, -1 / (1 - share))[:, None]
         scores = side * seen
         outcome, treatment = (mass @ scores / mass.sum()).tolist()
@@ -63,7 +63,7 @@ class ArmEffects:
 
     @property
     def ratio(self) -> float | None:
-        """Wald's ratio; None where the instrument does not move the treatment at all."""
+        """Wald's ratio; None if the instrument does not move the treatment at all."""
         return self.outcome / self.treatment if self.treatment != 0 else None
 
     @property
@@ -76,15 +76,15 @@ class ArmEffects:
 
     @property
     def f(self) -> float | None:
-        """F statistic of the first stage; None where it is infinite."""
+        """F statistic of the first stage; None if it is infinite."""
         return self.treatment**2 / self.var_treatment if self.var_treatment > 0 else None
 
     def ratio_interval(self, alpha: float) -> tuple[float, float, bool]:
         """Anderson and Rubin's interval, cut to [-1, 1], and whether it was bounded before.
 
         The effects b with (outcome - b treatment)^2 <= z^2 var(outcome - b treatment) solve a quadratic
-        a b^2 - 2 h b + c <= 0. With a <= 0 the set is unbounded; then the whole range is returned, also where the set
-        is what lies outside two roots, whose hull is the whole range as well.
+        a b^2 - 2 h b + c <= 0. With a <= 0 the set is unbounded; then the whole range is returned, even if the set is
+        what lies outside of two roots, whose hull is the whole range as well.
         """
         z = critical_value(alpha, self.degrees)
         a = self.treatment**2 - z**2 * self.var_treatment
@@ -97,7 +97,7 @@ class ArmEffects:
 
     def itt(self, alpha: float, span: float) -> EstimandBounds:
         """The intention-to-treat effect in outcome units."""
-        # Where the outcome is the same for all, rounding can leave a variance just below zero.
+        # If the outcome is the same for all, rounding can leave a variance just below zero.
         margin = critical_value(alpha, self.degrees) * math.sqrt(max(self.var_outcome, 0.0))
         lower, upper = max(self.outcome - margin, -1.0), min(self.outcome + margin, 1.0)
         return self._number(lower, upper, self.outcome, span, OF_ITT)

@@ -1,6 +1,6 @@
-"""What methods assume, in words for a reader: what it means and how it could fail. Methods name them by key.
+"""What methods assume, in words for a reader: what each assumption means and how it could fail. Methods use the keys.
 
-A method from elsewhere may assume something that is not here: it then says so in a sentence instead of a key.
+A method from elsewhere may assume something that is not listed here: it then gives a sentence instead of a key.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption. In its texts {given} becomes " given the covariates" where they were used."""
+    """One assumption. In its texts {given} becomes " given the covariates" if they were used."""
 
     title: str
     meaning: str
@@ -20,11 +20,11 @@ class Assumption:
     clause: str = ""
     """A phrase for the ladder; empty for what every method needs."""
     denial: str = ""
-    """How a reader is told that it is not assumed: "that ..."; empty where nobody would expect it."""
+    """How a reader is told that it is not assumed: "that ..."; empty if nobody would expect the assumption."""
     implies: tuple[str, ...] = ()
-    """Keys of what follows from it, which is then assumed too."""
+    """Keys of assumptions that follow from it, and so are made too."""
     instrument: bool = False
-    """It is about the instrument: a method without any of these makes no use of it."""
+    """It is about the instrument: a method without any such assumption makes no use of the instrument."""
 
 
 ASSUMPTIONS = {
@@ -119,26 +119,26 @@ ASSUMPTIONS = {
 """Key -> assumption, in the order in which a reader meets them."""
 
 NO_DEFIERS = "no-defiers"
-"""The key that users may grant (`assume=`), for methods that ask whether they did."""
+"""The key of the assumption that users may grant by `assume=`, for methods that check for it."""
 
 
 def in_reading_order(assumed: Sequence[str]) -> list[str]:
-    """Known keys first, as in ASSUMPTIONS; then sentences of the method's own."""
+    """Known keys first, in the order of ASSUMPTIONS; then the method's own sentences."""
     return [key for key in ASSUMPTIONS if key in assumed] + own_sentences(assumed)
 
 
 def own_sentences(assumed: Sequence[str]) -> list[str]:
-    """What a method assumes in words of its own."""
+    """The assumptions that a method gives as sentences."""
     return [text for text in assumed if text not in ASSUMPTIONS]
 
 
 def uses_instrument(assumed: Sequence[str]) -> bool:
-    """False where all that is assumed is known, and nothing of it is about the instrument."""
+    """False if all assumptions are known keys, and none of them is about the instrument."""
     return not assumed or any(key not in ASSUMPTIONS or ASSUMPTIONS[key].instrument for key in assumed)
 
 
 def in_short(assumed: Sequence[str], adjusted: bool) -> str:
-    """A line for the ladder: what is assumed, but for what every method needs."""
+    """A line for the ladder: what is assumed, except for what every method needs."""
     given = " given the covariates" if adjusted else ""
     phrases = [ASSUMPTIONS[key].clause.format(given=given) for key in ASSUMPTIONS if key in assumed]
     listed = "; ".join(phrase for phrase in phrases if phrase)
@@ -147,9 +147,9 @@ def in_short(assumed: Sequence[str], adjusted: bool) -> str:
 
 
 def denials(assumed: Sequence[str]) -> list[str]:
-    """What a reader may expect to be assumed and is not: "that ..." clauses.
+    """What a reader may expect to be assumed but is not: "that ..." clauses.
 
-    None where a method assumes something in words of its own: nobody here knows what follows from it.
+    Empty if a method gives an assumption as a sentence, because it is then unknown what follows from it.
     """
     if own_sentences(assumed) or not assumed:
         return []

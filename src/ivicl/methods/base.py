@@ -1,7 +1,7 @@
 """What a method is: one object that says what it answers, what it assumes, and where its code is.
 
-Everything that shows or runs methods (estimator, ladder, report, batch, benchmarks) reads these fields and never asks
-for a name. Nothing here knows of the estimator, so every method can import it.
+Everything that shows or runs methods (estimator, ladder, report, batch, benchmarks) reads these fields and never checks
+for a particular name. Nothing here imports the estimator, so every method can import this module.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 NO_STUDY_CAN_HELP = (ImportError, ModelFileError)
-"""What is wrong with the installation: it ends a run of many studies, where other errors are the study's own."""
+"""Errors of the installation: they end a run of many studies, while other errors concern one study only."""
 
 LostOutcomes = Literal["free", "filled", "no"]
 
 Lazy = str | Callable[..., Any]
-"""A function, or where it is, as "module:function": then it is imported when it is first called."""
+"""A function, or its place as "module:function", which is imported when it is first called."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to bounds. `IVBounds(method=...)` takes the name of one that is known, or an object like this.
+    """A way to compute bounds. `IVBounds(method=...)` takes the name of a known method, or an object like this.
 
     Examples:
         >>> from ivicl import IVBounds, IVData
@@ -72,53 +72,54 @@ class Method:
     summary: str
     """One line: what it is."""
     procedure: str = ""
-    """For a methods section: "The method is ..."; empty says no more than its label."""
+    """For a methods section, to follow "The method is ..."; if it is empty, the label is used."""
     estimands: tuple[str, ...] = (AVERAGE,)
-    """What it can answer, as in `ivicl.methods.estimands`; the first is what it answers unless asked."""
+    """What it can answer, as in `ivicl.methods.estimands`; the first is its default."""
     means: Lazy | None = None
-    """`function(laws, share_z1) -> (MeanEnds, laws)`: ends of E Y(1) and E Y(0) at laws of what is seen, as those of
-    `ivicl.identification.weaker_ends`. With it, the estimands that it declares and does not answer itself are computed
-    from draws of the law."""
+    """`function(laws, share_z1) -> (MeanEnds, laws)`: ends of E Y(1) and E Y(0) at laws of the observed data, like
+    those in `ivicl.identification.weaker_ends`. With it, the estimands that the method declares but does not answer
+    itself are computed from draws of the law."""
     assumptions: tuple[str, ...] = ("exchangeable", "exclusion", "no-interference", "bounded")
-    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences where none of them says it."""
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences for what is not among them."""
     may_assume: tuple[str, ...] = ()
-    """Keys of what a user may grant it in addition, by `IVBounds(assume=...)`."""
+    """Keys of further assumptions that a user may grant it by `IVBounds(assume=...)`."""
     covers: tuple[Covers, ...] = ("set",)
     """What its interval can be asked to hold; the first is the default."""
     uses_covariates: bool = False
     lost_outcomes: LostOutcomes = "no"
-    """What it does where lost outcomes may have been anything (`data.lost`): its function lets them be "free", or it is
-    asked twice with them "filled", and its ends are moved (`ivicl.methods.lost`); "no" refuses."""
+    """What it does if lost outcomes may have been anything (`data.lost`). "free": its function handles them; "filled":
+    the function is called twice with the lost outcomes filled in, and its ends are moved (`ivicl.methods.lost`); "no":
+    such data are refused."""
     reads_design: bool = False
-    """Its function allows for clusters, strata and sampling weights (`data.design`). Else an estimate is given the
-    population that the people stand for, as if its people were the data, and an interval refuses."""
+    """Its function allows for clusters, strata and sampling weights (`data.design`). Otherwise a method that gives an
+    estimate gets the population that the people stand for as data, and one that gives an interval refuses."""
     moments: bool = False
-    """Its function reads no more of an amount than means and variances, so that rows may stand for people whose
-    outcomes differ (`data.v`); else such data are refused."""
+    """Its function uses only means and variances of an amount, so that rows may stand for people whose outcomes differ
+    (`data.v`); otherwise such data are refused."""
     options: type = NoOptions
     """A frozen dataclass of its own keywords; its `__post_init__` refuses wrong values with an InputError."""
     extra: str | None = None
-    """The optional part of the package that brings what it imports, as in `pip install 'ivicl[extra]'`."""
+    """The package extra that installs what it imports, as in `pip install 'ivicl[extra]'`."""
     batched: Lazy | None = None
-    """`function(list of data, request) -> list of MethodBounds`, where many studies at once are cheaper."""
+    """`function(list of data, request) -> list of MethodBounds`, if many studies at once are cheaper."""
     prepare: Lazy | None = None
-    """`function(request)`: loads what is slow to load; a command calls it beside the reading of the table."""
+    """`function(request)`: loads what is slow to load; a command calls it while the table is read."""
     stamp: Lazy | None = None
     """`function(request) -> dict`: what else decides the answer (a model's checksum), so that runs can be compared."""
     rung: int | None = None
-    """Its place on the ladder that every result shows; None keeps it off, unless it is the result's own method."""
+    """Its place on the ladder that every result shows; None leaves it out, unless it is the result's own method."""
     rung_without_covariates: bool = False
-    """It is quick without covariates: the ladder then shows beside its answer what it says without them."""
+    """It is quick without covariates, so the ladder also shows its answer without them."""
     colour: str = "#4d4d4d"
     """In the benchmarks' figures."""
     paper_name: str | None = None
     """Its name in the paper's tables."""
     paper_alpha: float = 0.01
-    """The level at which the benchmarks read it: the paper's, or the usual one where it names none."""
+    """The alpha at which the benchmarks run it: the paper's, or the usual one if the paper names none."""
     variants: tuple[tuple[str, str], ...] = ()
     """Further rows of it that the benchmarks show, with their colours: ("effect", "#aaa") stands for name@effect."""
     takes_minutes: bool = False
-    """Minutes a data set, whatever its size, where others take seconds: benchmarks give it fewer data sets."""
+    """It takes minutes per data set, whatever its size, and not seconds: benchmarks may give it fewer data sets."""
 
     def own_options(self, given: Mapping[str, Any]) -> Any:
         """Its options from keywords; a keyword or a value that it does not know is an InputError."""
@@ -130,7 +131,7 @@ class Method:
         return self.options(**given)
 
     def granted(self, assume: Sequence[str]) -> Method:
-        """The method when it assumes this too; an InputError for what it cannot make use of."""
+        """The method with these further assumptions; an InputError for one that it cannot use."""
         for key in assume:
             if key not in (*self.may_assume, *self.assumptions):
                 known = ", ".join(self.may_assume) or "nothing"
@@ -143,7 +144,7 @@ class Method:
         return self._answer(data, [self._call(self.load, each, request) for each in asked])
 
     def bounds_of_many(self, data: Sequence[IVData], request: Request) -> list[MethodBounds | IVICLError]:
-        """Its answers for many data sets; what cannot be answered is an error in its place."""
+        """Its answers for many data sets, with an error in place of an answer that cannot be given."""
         if self.batched is not None:
             try:
                 asked = [self._as_asked(each) for each in data]
@@ -151,7 +152,7 @@ class Method:
                 grouped = [[next(found) for _ in group] for group in asked]
             except NO_STUDY_CAN_HELP:
                 raise
-            except Exception:  # one by one, so that one that fails does not take the others with it
+            except Exception:  # try one by one below, so that one that fails does not take the others with it
                 _log.debug("method %s failed on %d data sets together", self.name, len(data), exc_info=True)
             else:
                 return [self._or_error(self._answer, each, own) for each, own in zip(data, grouped, strict=True)]
@@ -168,7 +169,7 @@ class Method:
             return IVICLError(f"method '{self.name}' failed: {type(error).__name__}: {error}")
 
     def _as_asked(self, data: IVData) -> list[IVData]:
-        """The data sets that its function is given: one, or both fills of the lost outcomes."""
+        """The data sets that its function is given: one, or one for each way to fill in the lost outcomes."""
         if not self.moments:
             data.of_each_person(f"method '{self.name}'")
         if data.design is not None and not self.reads_design:
@@ -186,7 +187,7 @@ class Method:
         return self._checked(found[0] if len(found) == 1 else lost.joined(data.population(), *found), data)
 
     def _without_design(self, data: IVData) -> IVData:
-        """An estimate needs the weights alone; an interval that ignores a design is refused."""
+        """An estimate needs only the weights; an interval that would ignore the design is refused."""
         if self.interval == "estimate":
             return data.population()
         raise InputError(
@@ -195,7 +196,7 @@ class Method:
         )
 
     def _checked(self, found: MethodBounds, data: IVData) -> MethodBounds:
-        """Within the possible range and not crossed: rounding can do both by 1e-16, more is a fault of the method."""
+        """Bounds within the possible range and not crossed: rounding can violate both by 1e-16, more is a bug."""
         least, most = estimand(found.estimand).possible(*data.outcome_range)
         lower, upper = max(float(found.lower), least), min(float(found.upper), most)
         if not (math.isfinite(lower) and math.isfinite(upper)):
@@ -207,11 +208,11 @@ class Method:
         return dataclasses.replace(found, lower=lower, upper=upper)
 
     def adjusted(self, found: MethodBounds, data: IVData) -> bool:
-        """The answer made use of covariates."""
+        """Whether the answer made use of covariates."""
         return bool(data.covariates) and (self.uses_covariates if found.adjusted is None else found.adjusted)
 
     def mean_ends(self, laws: np.ndarray, share_z1: np.ndarray) -> EndsAtLaw | None:
-        """Its ends of E Y(1) and E Y(0) at laws; None where it has no such formula."""
+        """Its ends of E Y(1) and E Y(0) at laws; None if it has no such formula."""
         return None if self.means is None else self._call(self.means, laws, share_z1)
 
     def get_ready(self, request: Request) -> None:
@@ -220,12 +221,12 @@ class Method:
             self._call(self.prepare, request)
 
     def stamps(self, request: Request) -> dict[str, Any]:
-        """What decides the answer beside the request."""
+        """What decides the answer besides the request."""
         found: dict[str, Any] = {} if self.stamp is None else self._call(self.stamp, request)
         return found
 
     def _call(self, code: Lazy, *arguments: Any) -> Any:
-        """Its answer; what it fails to import, then or on the way, is an error that names the extra to install."""
+        """Call the function; if an import fails, there or inside, raise an error that names the extra to install."""
         try:
             return _loaded(code)(*arguments)
         except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""`EstimandBounds`: what a result says of one estimand, whoever computed it."""
+"""`EstimandBounds`: what a result says about one estimand, however it was computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Covers = Literal["set", "effect"]
 
 @dataclass(frozen=True)
 class EstimandBounds(Record):
-    """What a result says of one estimand, in outcome units. An end that nothing limits is None (null in JSON).
+    """What a result says about one estimand, in outcome units. An end that nothing limits is None (null in JSON).
 
     Examples:
         >>> from ivicl import IVBounds
@@ -27,16 +27,16 @@ class EstimandBounds(Record):
     """
 
     lower: float
-    """Of the interval at the result's level."""
+    """The lower end of the interval at the result's level."""
     upper: float | None
-    """None where nothing limits it: a ratio whose denominator may be zero."""
+    """The upper end; None if nothing limits it, as for a ratio whose denominator may be zero."""
     estimate_lower: float | None
-    """Without allowance for sampling error; equal to estimate_upper where the estimand is a number."""
+    """Without allowance for sampling error; equal to estimate_upper if the estimand is identified."""
     estimate_upper: float | None
     assumes: tuple[str, ...]
     """As in `BoundsResult.assumptions`."""
     interval: IntervalKind = "credible"
-    """How lower and upper are meant."""
+    """What kind of interval lower and upper are."""
     covers: Covers = "set"
     """What they are meant to hold: the whole identified "set", or the "effect"."""
     adjusted: bool = False
@@ -54,11 +54,10 @@ class EstimandBounds(Record):
     def from_draws(
         cls, lower: np.ndarray, upper: np.ndarray, alpha: float, assumes: tuple[str, ...]
     ) -> list[EstimandBounds | None]:
-        """From both ends as arrays (1 + draws, B) for B data sets: the estimate, and joint draws below it.
+        """From both ends as arrays (1 + draws, B) for B data sets: the estimate in the first row, joint draws below it.
 
-        The interval holds every value between the ends with 1 - alpha. The estimate belongs to it: where a prior or a
-        repair has pulled the draws away from the estimate, the interval reaches out to it. None where the estimate is
-        not a number.
+        The interval holds every value between the ends with probability 1 - alpha. It always includes the estimate: if
+        a prior or a repair has pulled the draws away from it, the interval is extended. None if the estimate is nan.
         """
         one = lower is upper
         lows = np.quantile(lower[1:], alpha / 2, axis=0, method="inverted_cdf")

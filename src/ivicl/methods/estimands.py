@@ -1,4 +1,4 @@
-"""What can be asked for: each average in words for a reader, and the values it can have at all. Methods name them."""
+"""What can be asked for: each average in words for a reader, and the values that it can have. Methods use the names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def differences(low: float, high: float) -> Range:
 
 
 def anything(low: float, high: float) -> Range:
-    """For an estimand of which nothing is known here."""
+    """The range of an estimand about which nothing is known here."""
     return -math.inf, math.inf
 
 
@@ -50,7 +50,7 @@ class Estimand:
     among: str = "on average"
     """Whose outcome changes: "the treatment raises the outcome ..."."""
     none: float | None = 0.0
-    """The value that means no effect; None where there is no such value."""
+    """The value that means no effect; None if there is no such value."""
     units: tuple[str, str] = ("difference of probabilities", "units of the outcome")
     """For a binary outcome, and for an amount."""
     possible: Callable[[float, float], Range] = differences
@@ -137,10 +137,10 @@ ESTIMANDS = {
         possible=relative_changes,
     ),
 }
-"""By name."""
+"""Name -> estimand."""
 
 NEVER_NEGATIVE = ("RR", "LIFT")
-"""Ratios: they mean something for an outcome that is never negative."""
+"""Ratios, which are only defined for an outcome that is never negative."""
 FROM_MEANS = ("ATE", "ATT", "ATU", "EY1", "EY0", "RR", "LIFT")
 """What follows from E Y(1) and E Y(0)."""
 FROM_ARMS = ("ITT", "LATE")
@@ -148,11 +148,11 @@ FROM_ARMS = ("ITT", "LATE")
 ALL = (*FROM_MEANS, *FROM_ARMS)
 
 AVERAGE = "ATE"
-"""What is bounded unless something else is asked for; the rungs of the ladder climb to it."""
+"""What is bounded unless something else is asked for; the rungs of the ladder are bounds on it."""
 
 
 def estimand(name: str) -> Estimand:
-    """The estimand of that name; one that is not known here speaks for itself."""
+    """The estimand of that name; for one that is not known here, the name has to do."""
     known = ESTIMANDS.get(name)
     if known is not None:
         return known

@@ -1,7 +1,7 @@
-"""The law of what is seen, estimated from data, with draws from its posterior: for what is a function of the law.
+"""The law of the observed data, estimated, with draws from its posterior: for whatever is a function of the law.
 
 Shapes: M cells of the covariates, laws (M, 2, 2, 2) indexed [z][t][y]. An amount has its soft law, so that the same
-functions serve.
+functions can be used.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ivicl.identification.strata import cell_pseudo_count
 from ivicl.methods.design.factors import effective
 
 MOST_CELLS = 24
-"""With more cells of covariates the law is estimated without them."""
+"""If the covariates have more cells than this, the law is estimated without them."""
 LEAST_IN_ARM = 25
-"""People that each cell needs in each arm: with fewer, the largest of several terms is mostly chance."""
+"""How many people each cell needs in each arm: with fewer, it is mostly chance which of several terms is largest."""
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ class EstimatedLaw:
     """People and mean outcomes by instrument and treatment, in each cell of the covariates."""
 
     share: np.ndarray
-    """(M,) of all people."""
+    """(M,) share of all people."""
     z_share: np.ndarray
     """(M,) P(Z=1)."""
     people: np.ndarray
     """(M, 2, 2) by [z][t]."""
     mean: np.ndarray
-    """(M, 2, 2) of the outcome, scaled to [0, 1]."""
+    """(M, 2, 2) mean of the outcome, scaled to [0, 1]."""
     worth: np.ndarray
-    """(M, 2, 2) how many yes/no outcomes would tell as much of the mean: for amounts, more than there are people."""
+    """(M, 2, 2) how many yes/no outcomes would tell as much about the mean: for amounts, more than there are people."""
     adjusted: bool = False
     """The cells are those of the covariates."""
 
     @property
     def counts(self) -> np.ndarray:
-        """(M, 2, 2, 2) people by [z][t][y], not whole where the outcome is an amount."""
+        """(M, 2, 2, 2) people by [z][t][y], not whole numbers if the outcome is an amount."""
         return np.stack([self.people * (1 - self.mean), self.people * self.mean], axis=-1)
 
     @property
@@ -69,13 +69,13 @@ class EstimatedLaw:
         return nearest_law(laws * people)
 
     def mirrored(self) -> EstimatedLaw:
-        """With Z recoded."""
+        """The same law with the values of Z swapped."""
         turned = {name: getattr(self, name)[:, ::-1] for name in ("people", "mean", "worth")}
         return replace(self, z_share=1 - self.z_share, **turned)
 
 
 def estimate_law(data: IVData, within_covariates: bool = True) -> EstimatedLaw:
-    """The law in each cell of the covariates where there are few, well-filled ones; else that of everybody together.
+    """The law in each cell of the covariates, if these are few and well filled; otherwise that of everybody together.
 
     A table with clusters or sampling weights counts as many people as it is worth.
     """
@@ -88,7 +88,7 @@ def estimate_law(data: IVData, within_covariates: bool = True) -> EstimatedLaw:
 
 
 def _cells(data: IVData) -> np.ndarray | None:
-    """The cell of each row; None where there are too many, or one has too few people in an arm."""
+    """The cell of each row; None if there are too many, or one has too few people in an arm."""
     rows, cells = np.unique(data.x, axis=0, return_inverse=True)
     if len(rows) > MOST_CELLS:
         return None
@@ -104,7 +104,7 @@ def _law(parts: list[IVData], adjusted: bool) -> EstimatedLaw:
     seen = np.maximum(people, 1.0)
     mean = np.clip(np.where(people > 0, sums / seen, 0.5), 0.0, 1.0)
     yes_no = mean * (1 - mean)
-    # One person more, with a yes/no outcome: amounts that are all alike in a small cell do not make it certain.
+    # Add one person with a yes/no outcome, so that equal amounts in a small cell do not make its mean seem certain.
     variance = (people * np.maximum(squares / seen - mean**2, 0.0) + yes_no) / (people + 1)
     worth = people * np.divide(yes_no, variance, out=np.ones_like(mean), where=variance > 0)
     arms = people.sum(axis=-1)

@@ -1,7 +1,7 @@
 """The ends of the average effect in a group of people, given everybody: one-step estimates with standard errors.
 
-The law at each person is estimated from all people, so that a small group borrows from the others; what the group's own
-people show beyond it is added, which takes away the bias of the borrowing to first order.
+The law at each person is estimated from all people, so that a small group borrows strength from the others; the mean
+score of the group's own people is added, which removes the bias of the borrowing to first order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ivicl.methods.row_laws import RowLaws
 
 @dataclass(frozen=True)
 class GroupEnds:
-    """In outcome units; lower and upper end."""
+    """The lower and upper end with their standard errors, in outcome units."""
 
     lower: float
     upper: float
@@ -29,12 +29,12 @@ class GroupEnds:
 
 
 def group_ends(data: IVData, groups: Sequence[np.ndarray], known: RowLaws | None = None) -> list[GroupEnds]:
-    """For groups given as rows (N,), true for those who belong to it; each needs people in both arms.
+    """The ends for groups given as masks (N,) of their rows; each group needs people in both arms.
 
     `known` is the law that a method found at its rows; without it the law is a ridge regression's.
     """
     low, high = data.outcome_range
-    # Raw rows and merged ones are the same input, as everywhere that fits at rows are used.
+    # Merge first, so that raw rows and merged ones give the same, as everywhere that fits at rows are used.
     columns = data.x.shape[1]
     data = replace(data, x=np.column_stack([data.x, *groups])).by_moments()
     data, groups = replace(data, x=data.x[:, :columns]), list(data.x[:, columns:].T > 0)
@@ -46,7 +46,7 @@ def group_ends(data: IVData, groups: Sequence[np.ndarray], known: RowLaws | None
         value = found.value + share @ (found.at_x[rows] + found.score[rows])
         error = np.sqrt(mean_variance(found.score[rows], data.take(rows), slope=found.slope[rows]).variance)
         lower, upper = (high - low) * np.clip(value, -1.0, 1.0)
-        middle = 0.5 * (lower + upper)  # only noise crosses them
+        middle = 0.5 * (lower + upper)  # the ends can only cross by noise
         se_lower, se_upper = (high - low) * error
         ends.append(GroupEnds(float(min(lower, middle)), float(max(upper, middle)), float(se_lower), float(se_upper)))
     return ends

@@ -1,9 +1,9 @@
-"""Risk ratio and relative lift of a method whose estimands have posteriors of their own, one by one.
+"""Risk ratio and relative lift of a method that has a separate posterior for each estimand.
 
-A ratio needs its parts together. Each part keeps its posterior, and the parts go together as they do in joint draws of
-the law: the k-th largest draw of a part becomes the k-th largest of its posterior. So the ratio is never read off
-another estimand's interval, and agrees with the parts beside it: a lift is above zero where the effect on the treated
-is. D draws, the estimate before them.
+A ratio needs the joint posterior of its parts. Each part keeps its own posterior, and the parts depend on each other as
+in joint draws of the law: the k-th largest draw of a part is replaced by the k-th largest quantile of its posterior. So
+the ratio is not computed from another estimand's interval, and it agrees with its parts: a lift is above zero if the
+effect on the treated is. Shapes: D draws, after the estimate.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 
 def ratios(heads: Mapping[str, IdentifiedSet], drawn: Mapping[str, Ends], mean_treated: np.ndarray) -> dict[str, Ends]:
-    """RR and LIFT, as far as their parts are there.
+    """RR and LIFT, as far as their parts are known.
 
     Args:
         heads: posteriors of the ends of EY1, EY0 and ATT, in outcome units.
         drawn: joint draws (1 + D,) of their ends, from the law.
-        mean_treated: (1 + D,) E[Y | T=1], of the same draws.
+        mean_treated: (1 + D,) E[Y | T=1] in the same draws.
     """
     found = {}
     if {"EY1", "EY0"} <= set(heads) & set(drawn):
@@ -43,7 +43,7 @@ def _parts(posterior: IdentifiedSet, drawn: Ends) -> Ends:
 
 
 def _in_its_order(posterior: BinnedPosterior, mean: float, drawn: np.ndarray) -> np.ndarray:
-    """The mean, and then the posterior's quantiles, large where the draws are."""
+    """The mean, followed by the posterior's quantiles in the order of the draws."""
     order = np.argsort(drawn[1:], kind="stable")
     levels = (np.arange(len(order)) + 0.5) / len(order)
     found = np.empty(len(drawn))

@@ -1,4 +1,4 @@
-"""The estimand that was asked for as a method's answer, or why these data have none."""
+"""Makes the estimand that was asked for a method's main answer, or says why these data have none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ivicl.methods.estimands import NEVER_NEGATIVE
 def headlined(
     method: Method, found: MethodBounds, given: Mapping[str, EstimandBounds], data: IVData, asked: str | None
 ) -> tuple[Method, MethodBounds]:
-    """The answer to what was asked for, in the place of the method's usual one.
+    """The answer to what was asked for, in place of the method's usual one.
 
     Raises:
         InputError: these data have no such average.

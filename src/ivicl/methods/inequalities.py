@@ -1,4 +1,4 @@
-"""Pearl's inequalities in a data set, whatever its outcome, and the sentence on the one that fails worst."""
+"""Pearl's inequalities in a data set with any kind of outcome, and a sentence about the one that fails worst."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ivicl.methods.lost import soft_table
 
 
 def check(data: IVData) -> list[Inequality]:
-    """The four inequalities; for an outcome that is not binary, each at the threshold where its p-value is smallest.
+    """The four inequalities; for an outcome that is not binary, each at the threshold with the smallest p-value.
 
-    Where only means are known, the soft law must keep them: a careful test, for amounts vary less than yes and no.
+    If only means are known, the soft law is tested, which is conservative, because amounts vary less than yes and no.
     Under a design the tests count as many people as the data are worth.
     """
     data = effective(data)
@@ -43,7 +43,7 @@ def _test_thresholds(data: IVData, most: int = 9) -> np.ndarray:
 
 
 def warning_of(inequalities: list[Inequality]) -> str | None:
-    """One sentence on the worst violation, or None."""
+    """One sentence about the worst violation, or None."""
     worst = max(inequalities, key=lambda i: i.excess)
     if not worst.violated:
         return None

@@ -1,7 +1,7 @@
-"""Joint posterior draws of what every estimand is made of: from them come intervals of each, its errors correlated.
+"""Joint posterior draws of what every estimand is made of, from which the interval of each is computed.
 
-Never transform one estimand's interval into another's: draw by draw the ends of E Y(1) and E Y(0), E Y and P(T) go
-together. Outcomes are in units of their range, [0, 1]; D draws.
+One estimand's interval is never transformed into another's: each draw has the ends of E Y(1) and E Y(0), E Y and P(T)
+together, so that their errors stay correlated. Outcomes are in units of their range, [0, 1]; D draws.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MeanDraws:
     moved: np.ndarray
     """E[Y | Z=1] - E[Y | Z=0]: the effect of the instrument."""
     late: np.ndarray | None = None
-    """The effect among those whom the instrument moves, if nobody moves the other way; None where some may."""
+    """The effect among those whom the instrument moves, if nobody moves the other way; None if some may."""
 
     @property
     def ends(self) -> MeanEnds:
@@ -43,13 +43,13 @@ class MeanDraws:
 
     @property
     def estimands(self) -> tuple[str, ...]:
-        """What `of` knows."""
+        """The estimands that `of` knows."""
         return (*self._ends(), "ITT", *(() if self.late is None else ("LATE",)))
 
     def of(self, estimand: str) -> Ends:
         """Draws of the lower and the upper end of one of `estimands`, in units of the range.
 
-        ITT and LATE are points, so that both are the same; RR is for an outcome whose range starts at 0.
+        ITT and LATE are points, so that both ends are the same; RR is for an outcome whose range starts at 0.
         """
         points = {"ITT": self.moved, "LATE": self.late}
         point = points.get(estimand)
@@ -82,9 +82,9 @@ def soft_laws(laws: np.ndarray, values: np.ndarray) -> np.ndarray:
 def draws_at(
     laws: np.ndarray, values: np.ndarray, share: float, sharp: bool, late: np.ndarray | None = None
 ) -> MeanDraws:
-    """At laws (D, 2, 2, K) of levels at `values`, from 0 to 1; `share` is that of Z=1.
+    """The draws at laws (D, 2, 2, K) of levels with `values` from 0 to 1; `share` is P(Z=1).
 
-    `sharp` ends use the laws whole, the others the means alone.
+    With `sharp` the ends use the whole laws, otherwise only the means.
     """
     soft = soft_laws(laws, values)
     ends = mean_ends(laws, values) if sharp else mean_ends(soft, np.array([0.0, 1.0]))
@@ -94,11 +94,11 @@ def draws_at(
 
 
 def joined(parts: Sequence[MeanDraws]) -> MeanDraws:
-    """All draws of some parts."""
+    """The draws of several parts, one after the other."""
     names = [field.name for field in fields(MeanDraws) if getattr(parts[0], field.name) is not None]
     return MeanDraws(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def _clipped(ends: Ends) -> Ends:
-    """Ratios of tiny numbers can leave what is possible by rounding."""
+    """The ends within [-1, 1], which ratios of tiny numbers can leave by rounding."""
     return np.clip(ends[0], -1.0, 1.0), np.clip(ends[1], -1.0, 1.0)

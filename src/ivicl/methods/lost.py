@@ -1,9 +1,10 @@
-"""Lost outcomes for methods that know nothing of them: fill, ask, and move the ends outward.
+"""Lost outcomes for methods that do not handle them: fill them in, ask the method, and move its ends outward.
 
-The method is given everybody twice: once with the lost outcomes for which the program of `identification.losses` finds
-its lower end at the sample's law, and once with those of its upper end. Usually that is low if treated and high if
-not, or the other way round; where such a fill would make a law that no instrument has, it is another. Given covariates,
-and at thresholds, the same fill may be too narrow: each end moves outward by what the program says beyond it.
+The method is given everybody twice: once with the lost outcomes at which the linear program of `identification.losses`
+attains its lower end at the sample's law, and once with those of its upper end. Usually these are low if treated and
+high if not, or the other way round; other outcomes are filled in if those would make a law that is impossible with a
+valid instrument. Given covariates, and at thresholds, the same fill may be too narrow: each end is then moved outward
+by as much as the program exceeds it.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ NO_PRIOR_FOR_THE_LOST = (
     "set (covers='set'{combine})."
 )
 MOST_ROWS = 20_000
-"""Rows at which the law is estimated; more would change the average by nothing that is shown."""
+"""The law is estimated at no more rows than this; more would not visibly change the average."""
 
 
 def count_tables(data: IVData) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(M, 2, 2, 3) people by [z][t][0, 1, lost], one table a threshold, and the length of outcome of each; some at a
-    time."""
+    """(M, 2, 2, 3) people by [z][t][0, 1, lost], one table per threshold, and how much of the outcome's range each
+    stands for; yielded some at a time."""
     if data.binary:
         yield data.cells()[None], np.ones(1)
         return
@@ -46,14 +47,14 @@ def count_tables(data: IVData) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def soft_table(data: IVData) -> np.ndarray:
-    """(2, 2, 3) the same of the soft law: each person counts as 1 by the share of the range that their outcome is."""
+    """(2, 2, 3) the same for the soft law: a person whose outcome is y in [0, 1] counts as y people with outcome 1."""
     means, shares = arm_means(data.z, data.t, data.y01, data.w)
     arms = count_arms(data.z, data.t, data.w).sum(axis=1)[:, None, None]
     return np.concatenate([soft_law(means, shares) * arms, data.lost_counts()[..., None]], axis=-1)
 
 
 def joined(data: IVData, down: MethodBounds, up: MethodBounds) -> MethodBounds:
-    """One answer from those for the two fills: the lower end of the first, the upper end of the second, moved."""
+    """One answer from those for the two fills: the first one's lower and the second one's upper end, moved outward."""
     if down.covers == "effect":
         raise InputError(NO_PRIOR_FOR_THE_LOST.format(combine="" if data.binary else ", combine='comonotone'"))
     by_means = down.thresholds is not None and down.thresholds.combine == "means"
@@ -87,7 +88,7 @@ def _joined_estimates(down: Estimates, up: Estimates, lower_gap: float, upper_ga
 
 
 def _moved(end: BinnedPosterior, by: float) -> BinnedPosterior:
-    """The posterior of an end after a move, on the same edges: what would leave them stays at the last."""
+    """The posterior of an end after a move, on the same edges: what would lie beyond them is put into the last bin."""
     if by == 0:
         return end
     cumulated = end.cdf(end.edges - by)
@@ -101,11 +102,11 @@ def fills(data: IVData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def beyond_the_fill(data: IVData, down: np.ndarray, up: np.ndarray, by_means: bool = False) -> tuple[float, float]:
-    """By how much the program lies outside the fill, at the lower and at the upper end, in outcome units.
+    """How far the program's ends lie outside those of the fill, at the lower and at the upper end, in outcome units.
 
-    At the sample's law without covariates and, where there are some, on average over the law at each x; by thresholds
-    and by the means, unless the method is known to use the means alone. The largest counts: too wide by a little is
-    better than too narrow.
+    Computed at the sample's law without covariates and, if there are covariates, on average over the law at each x; by
+    thresholds and by means, unless the method is known to use only means. The largest of these is used: a little too
+    wide is better than too narrow.
     """
     span = data.outcome_range[1] - data.outcome_range[0]
     found = []
@@ -122,7 +123,7 @@ def beyond_the_fill(data: IVData, down: np.ndarray, up: np.ndarray, by_means: bo
 
 
 def _gaps(counts: np.ndarray, down: np.ndarray, up: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fill minus program at the lower end, program minus fill at the upper one: never below zero."""
+    """Fill minus program at the lower end, and program minus fill at the upper end; never below zero."""
     lower, upper = free_ends(nearest_cells(counts))
     return (
         np.maximum(sharp_ends(nearest_law(completed(counts, down)))[0] - lower, 0.0),
@@ -133,7 +134,7 @@ def _gaps(counts: np.ndarray, down: np.ndarray, up: np.ndarray) -> tuple[np.ndar
 def laws_by_row(data: IVData) -> tuple[np.ndarray, np.ndarray]:
     """(N, 2, 2, 3) the soft cells given each row's covariates, by ridge regression in each arm; and the rows' people.
 
-    Each entry is scaled by the people of its arm, so that it reads as a table of counts.
+    Each law is scaled by the people of its arm, so that it can be used as a table of counts.
     """
     assert data.lost is not None
     low = data.outcome_range[0]

@@ -1,7 +1,7 @@
 """Means by arm standardised over the covariates, by doubly robust scores: the adjusted ITT and LATE, and what follows.
 
-For each arm z and each V of T, Y T and Y (1-T) the score of a person is mu_z(x) + 1{Z=z}/e_z(x) (V - mu_z(x)), where
-mu_z(x) = E[V | z, x] and e_z(x) = P(Z=z | x) are learnt without the person. Its mean is right in large samples if
+For each arm z and each V among T, Y T and Y (1-T), the score of a person is mu_z(x) + 1{Z=z}/e_z(x) (V - mu_z(x)),
+where mu_z(x) = E[V | z, x] and e_z(x) = P(Z=z | x) are learnt without the person. In large samples its mean is right if
 either of the two is, and efficient if both are.
 """
 
@@ -22,11 +22,11 @@ from ivicl.methods.arm_effects import ArmEffects
 from ivicl.methods.design.variance import mean_variance
 
 LEAST_PEOPLE = 20
-"""In each arm; with fewer there is nothing to learn from covariates."""
+"""Needed in each arm: with fewer people nothing can be learnt from covariates."""
 MOST_COLUMNS = 100
-"""Beyond these the columns least associated with instrument, treatment and outcome are left out."""
+"""If there are more, the columns least associated with instrument, treatment and outcome are left out."""
 MOST_ROWS = 500_000
-"""Of a block with fits of its own."""
+"""The most rows of a block with its own fits."""
 CLIP = 0.01
 """P(Z | x) is kept this far from 0 and 1."""
 
@@ -36,7 +36,7 @@ TREATED, OUTCOME_TREATED, OUTCOME_UNTREATED = range(3)
 
 @dataclass(frozen=True)
 class AdjustedMeans:
-    """Nine means with their covariance: of T, Y T and Y (1-T), standardised to Z=0, to Z=1, and as they are.
+    """Nine means with their covariance: of T, Y T and Y (1-T), standardised to Z=0, standardised to Z=1, and plain.
 
     Y is scaled to [0, 1].
     """
@@ -46,7 +46,7 @@ class AdjustedMeans:
     covariance: np.ndarray
     """(9, 9)."""
     degrees: float = math.inf
-    """Of freedom of the variances, where few clusters tell them."""
+    """Degrees of freedom of the variances, if these are estimated from few clusters."""
 
     def effects(self) -> ArmEffects:
         """The differences between the arms."""
@@ -68,15 +68,15 @@ class AdjustedMeans:
 
 
 def adjusted_means(data: IVData) -> AdjustedMeans | None:
-    """The nine means; None where there are no covariates to adjust for, or too few people to learn from them.
+    """The nine means; None if there are no covariates to adjust for, or too few people to learn from them.
 
-    Of very many rows each block of every k-th one has its own fits, which learn no less for it, and the answer is the
-    blocks' average: memory is that of a block.
+    Very many rows are divided into k blocks of every k-th row. Each block has its own fits, which are large enough to
+    learn as well, and the answer is the blocks' average: so memory is that of one block.
     """
     if not data.covariates:
         return None
     if not data.binary:
-        data = data.by_moments()  # fits without a person's own outcome are cut to what is possible: that is not linear
+        data = data.by_moments()  # left-out fits are clipped, which is not linear: raw and merged rows must agree
     number = -(-len(data.w) // MOST_ROWS) if data.design is None else 1
     if number == 1:
         return _adjusted(data)
@@ -117,7 +117,7 @@ def _adjusted(data: IVData) -> AdjustedMeans | None:
 
 
 def score_covariance(scores: np.ndarray, data: IVData, slope: np.ndarray) -> tuple[np.ndarray, float]:
-    """The covariance of the scores' means and its degrees of freedom: the place that knows how people were sampled.
+    """The covariance of the scores' means and its degrees of freedom; only this function looks at the sampling design.
 
     `slope` says how the scores change with the outcome, which differs among the people of a merged row.
     """
@@ -133,9 +133,10 @@ def score_covariance(scores: np.ndarray, data: IVData, slope: np.ndarray) -> tup
 
 
 def ends_of(means: np.ndarray) -> tuple[MeanEnds, Seen]:
-    """Ends of E Y(1) and E Y(0) at nine means (..., 9): everybody but who does not take it at its best arm shows it.
+    """Ends of E Y(1) and E Y(0) at nine means (..., 9).
 
-    Valid whether or not there are defiers; sharp where the law needs none.
+    In the arm with more treated people these show Y(1), and the others may have had anything; likewise for Y(0) in the
+    other arm. Valid whether or not there are defiers; sharp if the law needs none.
     """
     blocks = means.reshape(*means.shape[:-1], 3, 3)
     rises = blocks[..., 1, TREATED] >= blocks[..., 0, TREATED]
@@ -149,7 +150,7 @@ def ends_of(means: np.ndarray) -> tuple[MeanEnds, Seen]:
         low_0 + np.clip(fewer[..., TREATED], 0, 1),
     )
     treated = blocks[..., 2, TREATED]
-    few = 1e-6  # a draw may not take the last one away: where nobody was treated, no draw says otherwise
+    few = 1e-6  # a draw must not leave nobody treated (or untreated), unless that is so in the data
     treated = np.where((treated == 0) | (treated == 1), treated, np.clip(treated, few, 1 - few))
     return ends, Seen(
         treated,
@@ -159,7 +160,7 @@ def ends_of(means: np.ndarray) -> tuple[MeanEnds, Seen]:
 
 
 def _columns(data: IVData) -> np.ndarray:
-    """Standardised columns, and the squares of those with more than two values; constant ones are left out."""
+    """Standardised columns, and the squares of those with more than two values, without constant columns."""
     x = _varying(standardise(data.x, data.w))
     if x.shape[1] > MOST_COLUMNS:
         roles = standardise(np.column_stack([data.z, data.t, data.y01]), data.w)
@@ -167,7 +168,7 @@ def _columns(data: IVData) -> np.ndarray:
         x = x[:, np.sort(np.argsort(-association, kind="stable")[:MOST_COLUMNS])]
     share = data.w / data.n
     squares = x**2
-    # Of standardised columns those with two values, and no others, have this moment at zero.
+    # For standardised columns, this moment is zero if and only if the column has two values.
     squares = squares[:, share @ squares**2 - (share @ (squares * x)) ** 2 - 1 > 1e-6]
     return np.column_stack([x, standardise(squares[:, : MOST_COLUMNS - x.shape[1]], data.w)])
 

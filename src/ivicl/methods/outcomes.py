@@ -1,7 +1,7 @@
-"""Outcomes that are not binary: their means, or thresholds and three ways to make one posterior of many.
+"""Outcomes that are not binary: by their means, or by binary problems whose posteriors are combined in three ways.
 
 E[Y(1) - Y(0)] is the integral over c of E[1{Y(1) >= c} - 1{Y(0) >= c}]: each threshold is a binary problem, and the
-effect is the sum of their effects, each times the length of outcome that it stands for.
+effect is the sum of their effects, each times the part of the outcome's range that it stands for.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COMBINATIONS = {
         "little more noise."
     ),
 }
-"""What each value of `combine` does, in the words a user should meet."""
+"""What each value of `combine` does, in words for users."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Thresholds(Record):
     """Where a bounded outcome is cut, how much each cut counts, and how the binary problems become one."""
 
     points: tuple[float, ...]
-    """The binary problems are 1{Y >= points[k]}; empty where the outcome was randomised or taken as it is."""
+    """The binary problems are 1{Y >= points[k]}; empty if the outcome was randomised or used as it is."""
     lengths: tuple[float, ...]
-    """The length of outcome that each stands for."""
+    """How much of the outcome's range each stands for."""
     slack: float = 0.0
     """The most by which the sum of the binary effects can differ from the effect, because outcomes were rounded."""
     rounding_shift: float = 0.0
@@ -62,16 +62,16 @@ class Thresholds(Record):
 
 
 def choose_thresholds(data: IVData, n_thresholds: int, combine: str = "comonotone") -> Thresholds:
-    """The values themselves when there are few of them, which is exact; else midpoints of equal steps.
+    """The values themselves if there are few of them, which is exact; otherwise midpoints of equal steps.
 
-    Beyond the smallest and the largest observed value the range has thresholds too: nobody was seen there, but an
+    There are thresholds beyond the smallest and the largest observed value too: nobody was observed there, but an
     unseen potential outcome may lie there.
     """
     low, high = data.outcome_range
     values = np.unique(data.y)
     ends = np.unique(np.concatenate([[low], values, [high]]))
     if len(ends) - 1 <= n_thresholds:
-        # Between two neighbouring values 1{Y >= c} is the same for every c: its upper end is as good as any.
+        # Between two neighbouring values 1{Y >= c} is the same for every c: the upper value is as good as any.
         return _thresholds(ends[1:], np.diff(ends), 0.0, 0.0, combine)
     step = (high - low) / n_thresholds
     points = low + step * (np.arange(n_thresholds) + 0.5)

@@ -1,8 +1,9 @@
 """What a study of a given design can be expected to say: its bounds, their width and the chance to tell the sign.
 
-Two layers of chance. Simulated studies say where the estimated ends fall; they need closed forms alone. The network's
-interval at a few of them says how far it reaches beyond the estimated ends, in their standard errors, and so for the
-others (for an amount, the posterior of the ends at the expected table does): a hundred designs take seconds.
+This takes two steps. Simulated studies say where the estimated ends fall, which needs only closed forms. The network's
+intervals for a few of these studies say how far an interval reaches beyond the estimated ends, in standard errors, and
+this is used for the other studies (for an amount, the posterior of the ends at the expected table says it). So a
+hundred designs take seconds.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ N_DRAWS = 2000
 N_STUDIES = 2500
 """Simulated studies of each design."""
 LEAST_IN_ARM = 4
-"""Expected people that the network is asked about."""
+"""The network is only asked if at least this many people are expected in each arm."""
 AT_ONCE = 20
-"""Designs computed together."""
+"""How many designs are computed together."""
 ASKED = 12
-"""Studies of each design that the network is asked about, for each end."""
+"""How many studies of each design the network is asked about, for each end."""
 NOT_WORTH = 0.1
-"""More people are no longer worth it where they would take less than this share off the width."""
+"""More people are no longer worth it if they would take less than this share off the width."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,18 @@ class Design(Record):
     takeup_control: float
     """P(T=1 | Z=0)."""
     untreated: float
-    """Mean outcome, or rate, of people without the treatment; the same in everybody who complies or does not."""
+    """Mean outcome, or rate, of people without the treatment; the same for those who comply and those who do not."""
     treated: float
-    """With it."""
+    """The same with the treatment."""
     sd_untreated: float | None = None
-    """Standard deviation of the outcome; None for a yes/no outcome, whose rate says it."""
+    """Standard deviation of the outcome; None for a yes/no outcome, for which it follows from the rate."""
     sd_treated: float | None = None
     share: float = 0.5
     """P(Z=1)."""
     clusters: int | None = None
-    """How many groups of people get the same Z; None where people get their own."""
+    """How many groups there are, whose people get the same Z; None if each person gets their own."""
     icc: float = 0.0
-    """Intraclass correlation within them."""
+    """Intraclass correlation within these groups."""
     outcome_range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -117,7 +118,7 @@ class Design(Record):
         return self.n / self.design_effect
 
     def stretch(self, alpha: float) -> float:
-        """Few clusters: Student's quantile over the normal one."""
+        """By how much few clusters widen the interval: Student's quantile divided by the normal one."""
         if self.clusters is None:
             return 1.0
         student = float(t_quantiles(np.array([1 - alpha / 2]), self.clusters - 2)[0])
@@ -128,7 +129,7 @@ class Design(Record):
         return self.outcome_range[1] - self.outcome_range[0]
 
     def law(self) -> EstimatedLaw:
-        """The expected table, in effective people."""
+        """The expected table, counted in effective people."""
         low = self.outcome_range[0]
         takeup = np.array([self.takeup_control, self.takeup])
         arms = self.effective_n * np.array([1 - self.share, self.share])
@@ -146,13 +147,13 @@ class Design(Record):
 
 @dataclass(frozen=True)
 class Expectation(Record):
-    """What a design can be expected to say of the average effect, in outcome units."""
+    """What a design can be expected to say about the average effect, in outcome units."""
 
     set_lower: float
-    """What endless data would give."""
+    """The lower end of the identified set, which unlimited data would give."""
     set_upper: float
     lower: float
-    """Mean ends of the interval over studies."""
+    """The mean lower end of the interval over studies."""
     upper: float
     width: float
     not_identified: float
@@ -162,7 +163,7 @@ class Expectation(Record):
     excludes_zero: float
     """Chance that the interval lies on one side of zero."""
     enough_n: int | None
-    """Beyond it more people would take less than a tenth off the width; None where nothing but people limits it."""
+    """Beyond this, more people take less than a tenth off the width; None if the effect is (nearly) identified."""
 
 
 def expect(designs: Sequence[Design], alpha: float, rng: np.random.Generator) -> list[Expectation]:
@@ -207,8 +208,8 @@ def _by_the_network(
 ) -> np.ndarray:
     """(2, S) how far the default method's interval reaches beyond the ends of yes/no studies (S, 2, 2, 2).
 
-    It is asked at some of the studies, and in standard errors read off between them: where another term comes to bind,
-    the posterior of an end has a longer tail than elsewhere.
+    The method is asked about some of the studies, and its reach in standard errors is interpolated for the others. It
+    is not constant: where another term of the bounds is about to take over, the posterior of an end has a longer tail.
     """
     method = resolve("ivicl")
     request = Request(alpha=alpha, own=method.own_options({}))
@@ -231,7 +232,7 @@ def _by_the_network(
 
 
 def _standard_errors(laws: np.ndarray, arms: np.ndarray) -> np.ndarray:
-    """(2, ...) of the two ends of laws (..., 2, 2, 2) with arms (..., 2) of people: those of the terms that bind."""
+    """(2, ...) standard errors of both ends of laws (..., 2, 2, 2) with arms (..., 2), from the terms that bind."""
     lower, upper = terms(laws)
     errors = []
     for table, binding in ((LOWER_TABLE, lower.argmax(axis=-1)), (UPPER_TABLE, upper.argmin(axis=-1))):
@@ -251,7 +252,7 @@ def _studies(table: EstimatedLaw, rng: np.random.Generator) -> np.ndarray:
     mean = np.broadcast_to(table.mean[:, None], people.shape)
     seen = np.maximum(people, 1)
     yes_no = rng.binomial(people, mean) / seen
-    # How many times an amount's mean is better known than a rate; one where the outcome is yes or no.
+    # How many times better an amount's mean is known than a rate; one if the outcome is yes or no.
     better = np.divide(table.worth, table.people, out=np.ones_like(table.worth), where=table.people > 0)[:, None]
     amount = mean + rng.standard_normal(people.shape) * np.sqrt(mean * (1 - mean) / (better * seen))
     means = np.where(np.isclose(better, 1.0), yes_no, np.clip(amount, 0.0, 1.0))
@@ -267,7 +268,7 @@ def _expectation(design: Design, truth: np.ndarray, lower: float, upper: float, 
     width, unknown = span * (upper - lower), span * float(truth[1] - truth[0])
     unknown = min(unknown, width)
     rest = width - unknown
-    # The rest shrinks with the root of n; it may be at most a tenth of the whole.
+    # The rest shrinks with the square root of n; it may be at most a tenth of the whole width.
     allowed = unknown * NOT_WORTH / (1 - NOT_WORTH)
     enough = _two_figures(design.n * (rest / allowed) ** 2) if allowed > 1e-6 * span else None
     return Expectation(
@@ -284,6 +285,6 @@ def _expectation(design: Design, truth: np.ndarray, lower: float, upper: float, 
 
 
 def _two_figures(n: float) -> int:
-    """The next number of people with two figures."""
+    """The number of people, rounded up to two significant figures."""
     unit: int = 10 ** max(math.floor(math.log10(max(n, 1.0))) - 1, 0)
     return math.ceil(n / unit) * unit

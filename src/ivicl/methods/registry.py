@@ -1,7 +1,8 @@
-"""Methods by name: those that ship, and those of other packages.
+"""Methods by name: those that ship with ivicl, and those of other packages.
 
-A file in `classical`, `baselines` or `pretrained` that holds a `METHOD` (or several `METHODS`) adds it: nothing else
-has to be told. Another package adds one by an entry point of the group `ivicl.methods` that names a `Method`.
+To add one, put a file with a `METHOD` (or several `METHODS`) into `classical`, `baselines` or `pretrained`: nothing
+else has to be changed. Another package adds one through an entry point in the group `ivicl.methods` that names a
+`Method`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ FOLDERS = ("pretrained", "classical", "baselines")
 
 @cache
 def shipped() -> dict[str, Method]:
-    """The methods of this package by name. Reading them is cheap: a method's own imports wait until it runs."""
+    """The methods of this package by name. Listing them is cheap: a method's own imports wait until it runs."""
     return {method.name: method for folder in FOLDERS for method in declared_in(f"ivicl.methods.{folder}", "METHOD")}
 
 
 @cache
 def from_elsewhere() -> dict[str, Method]:
-    """Methods that installed packages bring along; a name that ships cannot be taken over."""
+    """The methods of other installed packages, which cannot take over a name that ships."""
     found: dict[str, Method] = {}
     for method in from_entry_points(GROUP, Method):
         found.setdefault(method.name, method)
@@ -37,7 +38,7 @@ def all_methods() -> dict[str, Method]:
 
 
 def resolve(method: str | Method) -> Method:
-    """The method behind a name; an object is its own answer."""
+    """The method of that name; a `Method` object is returned as it is."""
     if isinstance(method, Method):
         return method
     if not isinstance(method, str):

@@ -1,4 +1,4 @@
-"""What goes into a method and what comes out: the request, and its answer."""
+"""What goes into a method and what comes out: the request and the answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ NO_SAMPLING_ERROR = "these are estimated bounds: they make no allowance for samp
 COVERS: tuple[Covers, ...] = ("set", "effect")
 """What an interval is meant to hold: the whole identified set, or the effect.
 
-Quantiles of the effect are shorter, and lie inside the identified set where the prior finds its ends unlikely.
+An interval between quantiles of the effect is shorter, and lies inside the identified set if the prior finds its ends
+unlikely.
 """
 
 
@@ -33,7 +34,7 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked of a method, checked.
+    """What the user asks of a method, checked.
 
     Examples:
         >>> from ivicl import IVBounds
@@ -62,7 +63,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Estimates(Record):
-    """Point estimates of the ends of the identified set, in outcome units; both are one number where it is a point."""
+    """Point estimates of the ends of the identified set, in outcome units; the two are equal if it is a point."""
 
     lower: float
     upper: float
@@ -88,32 +89,32 @@ class MethodBounds:
     """
 
     lower: float
-    """In outcome units; at the level alpha when the method allows for sampling error."""
+    """In outcome units; at the level alpha if the method allows for sampling error."""
     upper: float
     posterior: BinnedPosterior | None = None
-    """Of the effect, for Bayesian methods."""
+    """The posterior of the effect, for Bayesian methods."""
     identified_set: IdentifiedSet | None = None
     covers: Covers = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     estimand: str = AVERAGE
     """What is bounded: a name of `ivicl.methods.estimands.ESTIMANDS`, or one of the method's own."""
     estimates: Estimates | None = None
-    """Without allowance for sampling error; None where the method has nothing but its interval."""
+    """Without allowance for sampling error; None if the method has nothing but its interval."""
     thresholds: Thresholds | None = None
     """How an outcome that is not binary was cut."""
     model: ModelInfo | None = None
     adjusted: bool | None = None
-    """The covariates were used; None means as the method does when there are some."""
+    """Whether the covariates were used; None means as usual for the method if there are some."""
     draws: MeanDraws | None = None
     """Joint posterior draws of what every estimand is made of, for methods that have them."""
     row_laws: RowLaws | None = None
-    """The law that it found at each row, where it knows one."""
+    """The law that the method found at each row, if it knows one."""
     heads: Mapping[str, IdentifiedSet] = field(default_factory=dict)
-    """Posteriors of the ends of estimands, by name, in outcome units: parts of ratios that it does not answer
+    """Posteriors of the ends of estimands, by name, in outcome units: parts of ratios that the method does not answer
     itself."""
     estimands: Mapping[str, EstimandBounds] = field(default_factory=dict)
-    """What the method itself says of other estimands, by name; what it declares and leaves out here is filled in by
+    """What the method itself says about other estimands, by name; what it declares but leaves out here is filled in by
     `ivicl.methods.answers`."""
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
-    """Extras that JSON can hold, for the curious: nothing in the package reads them."""
+    """Further facts that JSON can hold, for the curious; only benchmarks read them."""

@@ -1,4 +1,4 @@
-"""What an estimator was told, checked once and handed to methods as a `Request`."""
+"""The parameters of an estimator, checked once and handed to methods as a `Request`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ivicl.methods.registry import resolve, shipped
 
 
 def checked_request(method: str | Method, told: Mapping[str, Any], options: Mapping[str, Any]) -> Request:
-    """The parameters of `IVBounds` by name, and the method's own options; an InputError for what cannot be.
+    """The request from the parameters of `IVBounds` and the method's own options; an InputError if they are not valid.
 
     Examples:
         >>> from ivicl import IVBounds
@@ -59,6 +59,6 @@ def _assumed(given: Any) -> tuple[str, ...]:
 
 
 def _who_else(asked: Any, name: str) -> str:
-    """The shipped methods that have the estimand, as a remedy; empty where none has it."""
+    """The shipped methods that have the estimand, as a remedy; empty if none has it."""
     others = [method.name for method in shipped().values() if asked in method.estimands and method.name != name]
     return f" Methods that have it: {', '.join(others)}." if others else ""

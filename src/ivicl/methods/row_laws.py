@@ -1,4 +1,4 @@
-"""What a method knows of the law at each row: the seam to fit checks, subgroups and relaxations."""
+"""What a method knows about the law at each row, for checks of fit, subgroups and relaxations to build on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class RowLaws:
     x: np.ndarray
     """(N,D)."""
     z: np.ndarray
-    """(N,), as t, y, v and w."""
+    """(N,), like t, y, v and w."""
     t: np.ndarray
     y: np.ndarray
     """Mean outcome of the row's people."""
     v: np.ndarray
     """Variance of the outcome among them."""
     w: np.ndarray
-    """People."""
+    """How many people the row stands for."""
     law: np.ndarray
     """(N,2,2,2) [z][t][y]: E[1{T=t} (1-Y) | z, x] and E[1{T=t} Y | z, x], by fits that are leave-one-out at the row's
     own z."""

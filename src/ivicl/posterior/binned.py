@@ -56,7 +56,7 @@ class BinnedPosterior:
         if not np.isfinite(total) or total <= 0 or (probabilities < 0).any():
             raise InputError("the probabilities of a posterior must be at least zero, and not all zero.")
         object.__setattr__(self, "edges", edges)
-        # What already sums to one is kept bit for bit, so that a saved posterior comes back equal.
+        # Probabilities that already sum to one are kept bit for bit, so that a saved posterior is equal when loaded.
         object.__setattr__(self, "probabilities", probabilities if abs(total - 1) < 1e-12 else probabilities / total)
 
     # --- reading it
@@ -79,7 +79,7 @@ class BinnedPosterior:
         return below
 
     def quantile(self, q: Any) -> np.ndarray:
-        """The smallest x with cdf(x) >= q, interpolated inside a bin; quantile(0) and quantile(1) end the support."""
+        """The smallest x with cdf(x) >= q, interpolated inside a bin; at 0 and 1 these are the ends of the support."""
         q = np.asarray(q, dtype=np.float64)
         if ((q < 0) | (q > 1) | np.isnan(q)).any():
             raise InputError("a quantile is asked at a level between 0 and 1.")
@@ -104,14 +104,14 @@ class BinnedPosterior:
 
     @property
     def sd(self) -> float:
-        # In units of the largest edge: squares of 1e200 overflow.
+        # Computed in units of the largest edge, because squares of 1e200 would overflow.
         unit = max(float(np.abs(self.edges).max()), 1e-300)
         distances, widths = (self._middles - self.mean) / unit, np.diff(self.edges / unit)
         return unit * float(np.sqrt(self.probabilities @ (distances**2 + widths**2 / 12)))
 
     @property
     def _middles(self) -> np.ndarray:
-        # Halved first: edges of 1e308 must not overflow.
+        # Halved before they are added, so that edges of 1e308 do not overflow.
         return 0.5 * self.edges[1:] + 0.5 * self.edges[:-1]
 
     @property
@@ -134,13 +134,16 @@ class BinnedPosterior:
         probabilities = self.probabilities
         if factor < 0:
             edges, probabilities = edges[::-1], probabilities[::-1]
-        # Edges that lie close together, as those of a mixture can, become one number beside a shift or by rounding.
+        # Edges that are close together, as in a mixture, can become equal by rounding, above all after a shift.
         make = BinnedPosterior.on_cells if shift or not (np.diff(edges) > 0).all() else BinnedPosterior
         return make(edges, probabilities)
 
     def stretched(self, degrees: float) -> BinnedPosterior:
-        """Quantiles moved away from the median as Student's are from the normal ones: for an error that few clusters
-        tell, with so many degrees of freedom. The edges stay; what would lie beyond them is at the last bins."""
+        """Quantiles moved away from the median as Student's quantiles are from the normal ones, for an error that is
+        estimated from few clusters with this many degrees of freedom.
+
+        The edges stay the same; what would lie beyond them is put into the last bins.
+        """
         if math.isinf(degrees):
             return self
         z = np.linspace(-8.0, -0.05, 160)
@@ -161,12 +164,12 @@ class BinnedPosterior:
 
     @classmethod
     def on_cells(cls, edges: np.ndarray, masses: np.ndarray) -> BinnedPosterior:
-        """On edges some of which may be equal: what a cell without width holds goes to the next one that has some."""
+        """On edges some of which may be equal: the mass of a cell without width goes to the next cell that has one."""
         wide = np.flatnonzero(np.diff(edges) > 0)
         if not len(wide):
             raise InputError("a posterior needs at least two different edges.")
         first, last = int(wide[0]), int(wide[-1])
-        if last - first + 1 == len(wide):  # edges were cut to what is possible, or not at all: no search is needed
+        if last - first + 1 == len(wide):  # only outer cells have no width: no search is needed
             kept = masses[first : last + 1].astype(np.float64)
             kept[0] += masses[:first].sum()
             kept[-1] += masses[last + 1 :].sum()
@@ -176,15 +179,15 @@ class BinnedPosterior:
 
     @classmethod
     def from_samples(cls, samples: Any, edges: np.ndarray = EFFECT_EDGES, weights: Any = None) -> BinnedPosterior:
-        """From draws, perhaps weighted; those beyond the edges count in the last bins."""
+        """From draws, which may be weighted; those beyond the edges count in the outermost bins."""
         samples = np.clip(np.asarray(samples, dtype=np.float64).ravel(), edges[0], edges[-1])
         return cls(edges, np.histogram(samples, edges, weights=weights)[0])
 
     @staticmethod
     def combine_comonotone(parts: Sequence[BinnedPosterior], n_bins: int = N_BINS) -> BinnedPosterior:
-        """The law of the sum when all parts move together: quantiles add. The widest the sum can sensibly be."""
+        """The law of the sum if all parts move together: quantiles add. The sum cannot sensibly be wider than this."""
         levels = np.unique(np.concatenate([part._cumulated for part in parts]))
-        # Values just after a level and just before the next differ where a part has an empty stretch: take both sides.
+        # If a part has empty bins, its quantile jumps at a level: take the values on both sides of it.
         levels = np.unique(np.clip(np.concatenate([levels, np.nextafter(levels, 2.0)]), 0.0, 1.0))
         summed = np.maximum.accumulate(np.sum([part.quantile(levels) for part in parts], axis=0))
         edges = np.linspace(sum(p.edges[0] for p in parts), sum(p.edges[-1] for p in parts), n_bins + 1)
@@ -194,7 +197,7 @@ class BinnedPosterior:
 
     @staticmethod
     def combine_independent(parts: Sequence[BinnedPosterior], n_bins: int = N_BINS) -> BinnedPosterior:
-        """The law of the sum when the parts are independent: a convolution, by FFT on a common fine grid."""
+        """The law of the sum if the parts are independent: a convolution, by FFT on a common fine grid."""
         low, high = sum(p.edges[0] for p in parts), sum(p.edges[-1] for p in parts)
         fine = 8 * n_bins
         step = (high - low) / fine
@@ -211,7 +214,7 @@ class BinnedPosterior:
 
     @staticmethod
     def mixture(parts: Sequence[BinnedPosterior]) -> BinnedPosterior:
-        """The equal mixture; where edges differ, it has those of all parts."""
+        """The equal mixture; if the edges differ, it has the edges of all parts."""
         if all(np.array_equal(part.edges, parts[0].edges) for part in parts):
             return BinnedPosterior(parts[0].edges, np.mean([part.probabilities for part in parts], axis=0))
         edges = np.unique(np.concatenate([part.edges for part in parts]))
@@ -220,7 +223,7 @@ class BinnedPosterior:
     # --- keeping it
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Plain values."""
+        """The posterior as plain values."""
         return {"edges": self.edges.tolist(), "probabilities": self.probabilities.tolist()}
 
     @classmethod
@@ -240,7 +243,7 @@ class BinnedPosterior:
 
 def _on_grid(part: BinnedPosterior, step: float, length: int) -> np.ndarray:
     """Masses on the grid part.edges[0] + step * k: each bin's mass goes to the two points around each of its slices."""
-    # Slicing the bins finer than the grid makes the uniform law inside a bin visible; linear splitting keeps the mean.
+    # Slicing bins at least as finely as the grid keeps the uniform law inside them; linear splitting keeps the mean.
     slices = max(1, int(np.ceil(np.max(np.diff(part.edges)) / step)))
     offsets = (np.arange(slices) + 0.5) / slices
     values = (part.edges[:-1, None] - part.edges[0] + np.diff(part.edges)[:, None] * offsets).ravel() / step

@@ -11,7 +11,7 @@ from ivicl.posterior.binned import BinnedPosterior
 
 @dataclass(frozen=True)
 class IdentifiedSet:
-    """Posteriors of the two ends of the identified set: what is not identified, apart from what is not yet known.
+    """Posteriors of the two ends of the identified set: they tell what is not identified from what is not yet known.
 
     Examples:
         >>> import numpy as np
@@ -33,20 +33,20 @@ class IdentifiedSet:
 
     @property
     def means(self) -> tuple[float, float]:
-        """The expected ends; two marginal posteriors may cross, then both are their middle."""
+        """The expected ends; if they cross, which two marginal posteriors may do, both are set to their middle."""
         lower, upper = self.lower.mean, self.upper.mean
         middle = 0.5 * lower + 0.5 * upper
         return min(lower, middle), max(upper, middle)
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set with 1 - alpha."""
+        """From the lower end's alpha/2 to the upper end's 1 - alpha/2 quantile: holds the set at level 1 - alpha."""
         lower, upper = float(self.lower.quantile(alpha / 2)), float(self.upper.quantile(1 - alpha / 2))
         # The two posteriors are marginal, so that at large alpha the lower one may lie above the upper one.
         middle = 0.5 * lower + 0.5 * upper
         return min(lower, middle), max(upper, middle)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """The posteriors as plain values."""
         return {"lower": self.lower.to_dict(), "upper": self.upper.to_dict()}
 
     @classmethod
@@ -57,7 +57,7 @@ class IdentifiedSet:
 
 @dataclass(frozen=True)
 class WidthParts:
-    """The interval that covers the identified set, taken apart. In outcome units.
+    """What the width of the interval that covers the identified set is made of, in outcome units.
 
     Examples:
         >>> WidthParts(lower=0.1, upper=0.6, not_identified=0.4, not_enough_data=0.1).sentence()[-72:]
@@ -69,9 +69,9 @@ class WidthParts:
     upper: float
     """With credibility 1 - alpha / 2 the identified set ends below this."""
     not_identified: float
-    """Expected width of the identified set: what would remain with endless data of this kind."""
+    """Expected width of the identified set: what would remain with unlimited data of this kind."""
     not_enough_data: float
-    """The rest: what more people would take away."""
+    """The rest of the width, which more people would take away."""
 
     @property
     def width(self) -> float:

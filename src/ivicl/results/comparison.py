@@ -1,4 +1,4 @@
-"""`Comparison`: several methods on the same data, side by side; what `ivicl.compare` gives back."""
+"""`Comparison`: several methods on the same data, side by side; what `ivicl.compare` returns."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ivicl.results.sections import Section
 
 KIND, SCHEMA = "ivicl-comparison", 1
-"""The stamp of its JSON."""
+"""The kind and schema that its JSON is stamped with."""
 OWN_COLUMNS = ("label", "assumes", "sampling_error", "adjusted")
-"""Before those of `rows.COLUMNS`: name for readers, keys of the assumptions joined by commas, whether the interval
-allows for sampling error, and whether the covariates were used. What they mean stands in docs/compare.md."""
+"""Columns that come before those of `rows.COLUMNS`: name for readers, keys of the assumptions joined by commas, whether
+the interval allows for sampling error, and whether the covariates were used. docs/compare.md says what they mean."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Entry(Record):
 
     method: str
     label: str
-    """For readers, with the options that were given."""
+    """Its name for readers, with the options that were given."""
     alpha: float
     assumptions: tuple[str, ...]
     sampling_error: bool
@@ -60,7 +60,7 @@ class Entry(Record):
         return own | rows.blank_row() | failed
 
     def cells(self) -> list[str]:
-        """Its line of a table for readers."""
+        """Its line in a table for readers."""
         if self.result is None:
             return [self.label, "", "no answer", "", "", self.assumes]
         rung = Rung.of(self.result, self.label)
@@ -90,11 +90,11 @@ class Comparison:
     """
 
     entries: tuple[Entry, ...]
-    """One a method, in the order asked for; one without a result says why."""
+    """One per method, in the order asked for; an entry without a result says why."""
 
     @property
     def results(self) -> tuple[BoundsResult, ...]:
-        """Of the methods that could run."""
+        """The results of the methods that could run."""
         return tuple(entry.result for entry in self.entries if entry.result is not None)
 
     @property
@@ -104,7 +104,7 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        """What the data say against the design (grade stop), before any bound; empty where there is nothing."""
+        """What the data say against the design (grade stop), before any bound; empty if there is nothing."""
         return self.results[0].diagnostics.headline
 
     @property
@@ -141,18 +141,18 @@ class Comparison:
         return "\n".join([*text, "=" * WIDTH, f"ivicl {__version__}"])
 
     def to_frame(self) -> Any:
-        """One row a method as a polars frame: the columns of OWN_COLUMNS, then those of every row of results."""
+        """One row per method as a polars frame: the columns of OWN_COLUMNS, then those of every row of results."""
         return rows.frame_of([entry.row() for entry in self.entries], OWN_COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows, and the whole results in the same order; null where a method has none."""
+        """The rows, and the whole results in the same order, with null for a method without one."""
         return {
             "methods": json_safe([entry.row() for entry in self.entries]),
             "results": [json_safe(entry.result) for entry in self.entries],
         }
 
     def to_json(self, indent: int | None = None) -> str:
-        """The same as JSON, with the stamp of its schema."""
+        """The same as JSON, stamped with its kind and schema."""
         return json.dumps(saved.stamped(self.to_dict(), KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def to_markdown(self) -> str:
@@ -164,7 +164,7 @@ class Comparison:
         return latex_table(HEADINGS, [entry.cells() for entry in self.entries], self.headline)
 
     def section(self) -> Section:
-        """As a part of a report."""
+        """The comparison as a section of a report."""
         from ivicl.results.sections import Section
 
         return Section(
@@ -175,7 +175,7 @@ class Comparison:
         return self.section().notebook()
 
     def plot(self) -> Picture:
-        """One bar a method: estimates marked, other estimands dashed and labelled."""
+        """One bar per method, with estimates marked and other estimands dashed and labelled."""
         from ivicl.results.pictures import comparison
 
         return comparison(self).below(self.headline)

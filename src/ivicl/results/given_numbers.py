@@ -1,4 +1,4 @@
-"""Numbers that a caller gave: one or a list, a pair or a list of pairs; or a sentence about what was given instead."""
+"""Numbers that a caller gave: one or a list, a pair or a list of pairs; an InputError for anything else."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def pairs(given: Any, name: str) -> list[tuple[float, float]]:
 
 
 def whole(value: float) -> int:
-    """A whole number as one; another is told by the design."""
+    """A whole number as an int; any other number as it is, for `Design` to refuse."""
     return int(value) if value == int(value) else value  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""The ladder: the same data under more and more assumptions, side by side. What does each assumption buy?"""
+"""The ladder: the same data under more and more assumptions, side by side, to show what each assumption buys."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Rung(Record):
     method: str
     label: str
     assumption: str
-    """In words; what every method needs is left out."""
+    """Its assumptions in words, without those that every method needs."""
     lower: float
     upper: float
     estimand: str
     interval: IntervalKind
-    """How the interval is meant; "estimate" is a formula applied to the sample."""
+    """What kind of interval it is; "estimate" is a formula applied to the sample."""
     alpha: float
     """The level of an interval that allows for sampling error."""
     covers: Covers = "set"
@@ -50,15 +50,15 @@ class Rung(Record):
     estimate_lower: float | None = None
     estimate_upper: float | None = None
     classical: bool = False
-    """Its ends are a closed formula of what is seen."""
+    """Its ends are given by a closed formula of the observed data."""
 
     def __post_init__(self) -> None:
-        if self.upper is None:  # as it is saved where nothing limits a ratio
+        if self.upper is None:  # this is how a ratio without an upper limit is saved
             object.__setattr__(self, "upper", math.inf)
 
     @classmethod
     def of(cls, result: BoundsResult, label: str) -> Rung:
-        """A finished result as a rung, under a label of its own."""
+        """A finished result as a rung, under the given label."""
         point = result.estimates
         return cls(
             method=result.method,
@@ -82,12 +82,12 @@ class Rung(Record):
 
     @property
     def estimate(self) -> float | None:
-        """The point estimate, where the two ends are one number."""
+        """The point estimate, if the two ends are equal."""
         return self.estimate_lower if self.estimate_lower == self.estimate_upper else None
 
     @property
     def another_estimand(self) -> bool:
-        """It does not answer what the other rungs answer."""
+        """Whether it answers another question than the other rungs."""
         return self.estimand != AVERAGE
 
     @property
@@ -99,21 +99,21 @@ class Rung(Record):
 
     @property
     def covariates(self) -> str:
-        """What became of them, in a word or two."""
+        """Whether covariates were used, in a word or two."""
         return "adjusted" if self.adjusted else "no covariates"
 
     @property
     def cells(self) -> list[str]:
-        """Its line of a table, under HEADINGS."""
+        """Its line in a table, under HEADINGS."""
         low, high = self.estimate_lower, self.estimate_upper
         point = "" if low is None else number(low) if low == high else interval(low, math.inf if high is None else high)
         words = [self.estimand] * self.another_estimand + ["estimated"] * (not self.sampling_error) + [self.covariates]
-        # An estimate is not printed once more as an interval: it would be taken for one of the level above the table.
+        # An estimate is not repeated as an interval: it would be taken for one at the level named above the table.
         held = "" if point and not self.sampling_error else interval(self.lower, self.upper)
         return [self.label, point, held, ", ".join(words)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """The rung as plain values."""
         return super().to_dict() | {"sampling_error": self.sampling_error, "estimate": self.estimate}
 
 
@@ -142,7 +142,7 @@ class Ladder:
         return len(self.rungs)
 
     def get(self, method: str) -> Rung | None:
-        """The rung of a method, by its name; of several the last, which uses the covariates."""
+        """The rung of a method, by its name; if there are several, the last, which uses the covariates."""
         return next((rung for rung in reversed(self.rungs) if rung.method == method), None)
 
     @property
@@ -152,7 +152,7 @@ class Ladder:
         formulas = [rung for rung in closed if not rung.another_estimand]
         return formulas[-1] if formulas else None
 
-    def to_dict(self) -> list[dict[str, Any]]:  # what JSON holds is the list of rungs
+    def to_dict(self) -> list[dict[str, Any]]:  # a list, because JSON holds the list of rungs
         """The rungs as plain values."""
         return [json_safe(rung.to_dict()) for rung in self.rungs]
 
@@ -174,9 +174,9 @@ class Ladder:
 def climb(
     data: IVData, method: Method, found: MethodBounds, request: Request, estimands: Mapping[str, EstimandBounds]
 ) -> Ladder:
-    """The ladder of one fit: every rung an estimate and an interval at the same level.
+    """The ladder of one fit: each rung is an estimate and an interval at the same level.
 
-    All rungs but the method's own are closed formulas, or one pass over eight counts, and cheap. `estimands` are the
+    All rungs except the method's own are cheap: closed formulas, or one pass over eight counts. `estimands` are the
     method's own answers.
     """
     bare = data.without_covariates()
@@ -195,7 +195,7 @@ def climb(
             adjusted = [_closed(other, data, request)] if other.uses_covariates and data.covariates else []
         rungs += [replace(rung, label=f"{rung.label}, adjusted") for rung in adjusted if rung.adjusted]
     if all(rung.method != method.name for rung in rungs):
-        # After what answers the same question and assumes less; other estimands stand last.
+        # It comes after those that answer the same question and assume less; other estimands come last.
         others = [i for i, rung in enumerate(rungs) if rung.another_estimand and not own[0].another_estimand]
         place = others[0] if others else len(rungs)
         rungs[place:place] = own
@@ -207,7 +207,7 @@ def climb(
 
 
 def _closed(method: Method, data: IVData, request: Request) -> Rung:
-    """On the outcome scaled to [0, 1], and back: amounts of 1e200 have squares that no float can hold."""
+    """The rung of another method, computed with the outcome scaled to [0, 1], as squares of 1e200 would overflow."""
     plain = Request(alpha=request.alpha, random_state=request.random_state, own=method.options())
     unit = replace(data, y=data.y01, outcome_range=(0.0, 1.0))
     found = method.bounds(unit, plain)
@@ -225,7 +225,7 @@ def _closed(method: Method, data: IVData, request: Request) -> Rung:
 
 
 def _rung(method: Method, found: MethodBounds, data: IVData, request: Request, answer: EstimandBounds | None) -> Rung:
-    """The method's answer, which allows for sampling error where the method itself only estimates."""
+    """The method's answer as a rung; `answer` allows for sampling error even if the method itself only estimates."""
     adjusted = method.adjusted(found, data) if answer is None else answer.adjusted
     point = found.estimates
     rung = Rung(

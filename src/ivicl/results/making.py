@@ -1,4 +1,4 @@
-"""A result around a method's answer: what the data report, what they say about the design, and the ladder."""
+"""Makes a result from a method's answer: adds the data's report, the diagnostics and the ladder."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def make_result(
     ladder: bool = True,
     estimands: dict[str, EstimandBounds] | None = None,
 ) -> BoundsResult:
-    """A method's answer with the data's report, its diagnostics and the ladder of assumptions around it.
+    """A method's answer together with the data's report, the diagnostics and the ladder of assumptions.
 
-    `estimands` are those of `answers`, where many studies were computed together.
+    `estimands` are those of `answers`, if they were computed for many studies together.
     """
     everybody = data.filled()
     dropped_lost = data.lost is None and sum(map(sum, data.report.lost)) > 0
@@ -66,7 +66,7 @@ def make_result(
         codings=dict(data.report.codings),
         model=found.model,
         details=found.details,
-        # Where lost outcomes may have been anything, the rows seen were fills of them.
+        # If lost outcomes may have been anything, the method saw rows with these filled in: their laws are not kept.
         source=Source(
             data, partial(_fit_again, asked_of, request), request.random_state, None if data.lost is not None else laws
         ),
@@ -74,6 +74,6 @@ def make_result(
 
 
 def _fit_again(method: Method, request: Request, data: IVData, alpha: float | None = None) -> BoundsResult:
-    """The fit of other people, as a part of an answer: no ladder, and no warning of its own."""
+    """The same fit for other people, as part of an answer: without a ladder, and without a warning."""
     request = request if alpha is None else replace(request, alpha=alpha)
     return make_result(method, method.bounds(data, request), data, request, ladder=False)

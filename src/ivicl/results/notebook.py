@@ -1,4 +1,4 @@
-"""A result as a notebook shows it: the summary's lines as a table, the ladder as a picture, what to beware of."""
+"""A result as a notebook shows it: the summary's lines as a table, the ladder as a picture, and the warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADLINE = "color:#fff;background:#a61b1b;padding:.5em .8em;font-weight:600;marg
 
 
 def notebook_html(result: BoundsResult) -> str:
-    """One element, with its styles inside: notebooks strip style sheets."""
+    """One HTML element with inline styles, because notebooks strip style sheets."""
     headline = result.diagnostics.headline
     parts = [f'<p style="{HEADLINE}" role="alert">{escape(headline)}</p>'] if headline else []
     rows = "".join(
@@ -29,7 +29,7 @@ def notebook_html(result: BoundsResult) -> str:
     if result.ladder is not None:
         picture = result.plot("ladder")
         svg = picture.svg()
-        # Cells of one notebook share one space of ids, and the same result may be shown twice.
+        # All cells of a notebook share one namespace of ids, and the same result may be shown twice.
         own = "i" + hashlib.sha256(svg.encode()).hexdigest()[:8]
         label = escape(picture.caption)
         parts.append(f'<div role="img" aria-label="{label}">{svg_with_own_ids(svg, own)}</div>')

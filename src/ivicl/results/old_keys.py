@@ -1,4 +1,4 @@
-"""`details` with those keys of version 0.1 that are attributes now: they work for one more release, with a warning."""
+"""`details` with the keys of version 0.1 that are attributes now: they work for one more release, with a warning."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OLD: dict[str, tuple[str, Callable[[BoundsResult], Any]]] = {
 
 
 class Details(dict[str, Any]):
-    """The method's extras, and behind them the old keys."""
+    """The method's details, which also answer to the old keys."""
 
     def __init__(self, own: dict[str, Any], result: BoundsResult) -> None:
         super().__init__(own)

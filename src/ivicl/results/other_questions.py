@@ -16,14 +16,14 @@ HEADINGS = ("", "Estimate", "Interval", "")
 
 
 def heading(result: BoundsResult) -> str:
-    """At which level, and whether the covariates were used."""
+    """The heading: at which level, and whether the covariates were used."""
     used = {entry.adjusted for name, entry in result.estimands.items() if name != result.estimand}
     words = "no covariates" if used == {False} else "adjusted" if used == {True} else "some adjusted"
     return f"Other estimands, at {100 * (1 - result.alpha):g} %, {words}"
 
 
 def lines(result: BoundsResult) -> list[list[str]]:
-    """One line an estimand but the result's own, under HEADINGS."""
+    """One line per estimand except the result's own, under HEADINGS."""
     return [_cells(name, entry) for name, entry in result.estimands.items() if name != result.estimand]
 
 

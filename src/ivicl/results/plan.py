@@ -1,4 +1,4 @@
-"""`plan`: what a study could say, before it is run; over one design or a grid of them."""
+"""`plan`: what a study could say, before it is run; for one design or a grid of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Numbers = Number | Sequence[Number]
 Pair = tuple[Number, Number]
 
 KIND, SCHEMA = "ivicl-plan", 1
-"""The stamp of its JSON."""
+"""The kind and schema that its JSON is stamped with."""
 MOST_DESIGNS = 10_000
 MOST_SENTENCES = 6
 
@@ -43,7 +43,7 @@ class Planned(Record):
     expected: Expectation
 
     def row(self) -> dict[str, Any]:
-        """Its line of the table, flat."""
+        """Its row of the table, as a flat dictionary."""
         design = self.design
         shown = design.to_dict()
         del shown["outcome_range"]
@@ -82,18 +82,18 @@ class Plan(Record):
         return self.summary()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a design."""
+        """One row per design."""
         return [study.row() | {"alpha": self.alpha} for study in self.studies]
 
     def to_frame(self) -> Any:
-        """One row a design, as a polars frame; the columns stand in docs/plan.md."""
+        """One row per design, as a polars frame; docs/plan.md explains the columns."""
         import polars as pl
 
         optional = {"sd_untreated": pl.Float64, "sd_treated": pl.Float64, "clusters": pl.Int64, "enough_n": pl.Int64}
         return pl.DataFrame(self.rows(), schema_overrides=optional, infer_schema_length=None)
 
     def to_json(self, indent: int | None = None) -> str:
-        """The rows and the sentences, with the stamp of its schema."""
+        """The rows and the sentences, stamped with kind and schema."""
         content = {"alpha": self.alpha, "designs": self.rows(), "sentences": self.sentences, "version": self.version}
         return json.dumps(saved.stamped(content, KIND, SCHEMA), indent=indent, allow_nan=False)
 
@@ -119,7 +119,7 @@ class Plan(Record):
         return "\n".join([*text, rule, f"ivicl {self.version}"])
 
     def section(self) -> Section:
-        """As a part of a report."""
+        """The plan as a section of a report."""
         from ivicl.results.sections import Section
 
         return Section("What a study could say", tuple(self.sentences), *self._table(), self.plot())
@@ -128,7 +128,7 @@ class Plan(Record):
         return self.section().notebook()
 
     def plot(self) -> Picture:
-        """Width and chance to exclude zero, against people or the first thing that varies."""
+        """Width and chance to exclude zero, against people or the first parameter that varies."""
         from ivicl.results.pictures.plan import plan as picture
 
         return picture(self)
@@ -141,7 +141,7 @@ class Plan(Record):
 
     @property
     def sentences(self) -> list[str]:
-        """For readers: one for each family of designs that differ in people alone, of its largest study."""
+        """For readers: one sentence per family of designs that differ only in people, about its largest study."""
         families: dict[tuple[Any, ...], Planned] = {}
         for study in self.studies:
             kept = families.get(key := study_but_for_people(study))
@@ -196,7 +196,7 @@ class Plan(Record):
 
 
 def study_but_for_people(study: Planned) -> tuple[Any, ...]:
-    """What tells the families apart."""
+    """The key of a study's family: all of its design except the number of people."""
     return tuple(value for name, value in vars(study.design).items() if name != "n")
 
 
@@ -228,23 +228,23 @@ def plan(
     alpha: float = 0.05,
     random_state: int = 0,
 ) -> Plan:
-    """What a study could say of the average effect, before it is run. Lists make a grid of designs.
+    """What a study could say about the average effect, before it is run. Lists make a grid of designs.
 
     Args:
         n: people in both arms together.
         takeup: share of people who take the treatment if encouraged (Z=1).
         takeup_control: share who take it if not (Z=0).
-        rates: of a yes/no outcome, without and with the treatment; several pairs make a grid.
-        means: of an outcome that is an amount, instead of `rates`; needs `sd` and `outcome_range`.
+        rates: rates of a yes/no outcome, without and with the treatment; several pairs make a grid.
+        means: means of an outcome that is an amount, instead of `rates`; needs `sd` and `outcome_range`.
         sd: standard deviation of the amount, or a pair, without and with the treatment.
         outcome_range: smallest and largest possible amount.
-        clusters: how many groups of people are encouraged together; needs `icc`.
-        icc: intraclass correlation within them.
-        share: of people who are encouraged.
+        clusters: how many groups there are, whose people are encouraged together; needs `icc`.
+        icc: intraclass correlation within these groups.
+        share: share of people who are encouraged.
         alpha: the interval has credibility 1 - alpha.
         random_state: seed of the simulated studies.
 
-    The rates, or means, hold for everybody, whether he complies or not.
+    The rates, or means, hold for everybody, whether they comply or not.
 
     Examples:
         >>> study = plan(n=2000, takeup=0.7, rates=(0.3, 0.6))

@@ -1,4 +1,4 @@
-"""From data to relaxed ends: the curves behind `Sensitivity`, at the estimated law and with its sampling error."""
+"""From data to relaxed ends: the curves behind `Sensitivity`, at the estimated law and with sampling error."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 N_DRAWS = 4000
 MOST_ROWS = 4000
-"""Of more, a sample says as much about how far the ends move."""
+"""If there are more rows, a sample of this many says as much about how far the ends move."""
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """An assumption that may fail, and what of."""
+    """An assumption that may fail, and for which estimand."""
 
     kind: str
     title: str
@@ -39,7 +39,7 @@ class Relaxation:
     axis: str
     """What eps is, for a picture."""
     amounts: str = ""
-    """As `share`, for an outcome that is not binary; empty where it is the same."""
+    """Like `share`, for an outcome that is not binary; empty if it is the same."""
     within_covariates: bool = True
     """It can be computed in each cell of the covariates."""
 
@@ -87,9 +87,9 @@ RELAXATIONS = {
 class Curves:
     """Ends against eps, in outcome units: `estimate(eps)` and `interval(eps)`, each two arrays of eps' length.
 
-    Where the result has an interval of the same estimand that allows for sampling error, the curves start from it and
-    move as the ends do at the estimated law; otherwise they are those of the law itself. Where the covariates have too
-    many values for laws of their own, both move as the ends do at the law of each person.
+    If the result has an interval for the same estimand that allows for sampling error, the curves start from it and
+    move as the ends do at the estimated law; otherwise they are those of the law itself. If the covariates have too
+    many values for each to have its own law, both move as the ends do at the law of each person.
     """
 
     def __init__(self, result: BoundsResult, source: Source, relaxation: Relaxation) -> None:
@@ -121,7 +121,7 @@ class Curves:
 
     @property
     def can_move(self) -> bool:
-        """There is room for the assumption to fail: with one-sided compliance nobody can be a defier."""
+        """Whether the assumption can fail at all: with one-sided compliance nobody can be a defier."""
         return self.relaxation.kind != "defiers" or float(most_defiers(self._laws).max()) > 0
 
     @property
@@ -134,7 +134,7 @@ class Curves:
         return self._in_units(lower, upper, self._move_estimate)
 
     def interval(self, eps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # Chance gives every draw some room for defiers; the data may leave none.
+        # By chance every draw allows for some defiers, even if the data allow for none.
         lower, upper = self._average(self._draws, eps if self.can_move and self.rows is None else 0 * eps)
         low = np.quantile(lower, self.alpha / 2, axis=0)
         high = np.quantile(upper, 1 - self.alpha / 2, axis=0)
@@ -144,12 +144,12 @@ class Curves:
         return self._in_units(low, high, self._move_interval)
 
     def _at_rows(self, rows: RowsLaw, eps: np.ndarray) -> Ends:
-        """Averaged over people."""
+        """The ends at the law of each person, averaged over people."""
         lower, upper = self.relaxation.ends(rows.law, eps, rows.chance)
         return self._mass @ lower, self._mass @ upper
 
     def _average(self, laws: np.ndarray, eps: np.ndarray) -> Ends:
-        """Over the cells of the covariates, one at a time: draws times terms times eps is large."""
+        """The ends averaged over the covariates' cells, one cell at a time, as draws times terms times eps is large."""
         total: list[np.ndarray] = []
         for share, z_share, own in zip(self.law.share, self.law.z_share, laws, strict=True):
             ends = [share * end for end in self.relaxation.ends(own, eps, float(z_share))]
@@ -162,7 +162,7 @@ class Curves:
 
 
 def _own_interval(result: BoundsResult, relaxation: Relaxation) -> EstimandBounds | None:
-    """What the result says of the estimand at eps = 0, if it allows for sampling error and makes the assumption."""
+    """What the result says about the estimand at eps = 0, if it allows for sampling error and makes the assumption."""
     own = result.estimands.get(relaxation.estimand)
     if own is None or own.interval == "estimate" or own.upper is None or "exclusion" not in own.assumes:
         return None
@@ -170,7 +170,7 @@ def _own_interval(result: BoundsResult, relaxation: Relaxation) -> EstimandBound
 
 
 def _laws_at_rows(source: Source) -> tuple[RowsLaw, np.ndarray]:
-    """The possible laws nearest to those at the rows, or at a sample of them, and the share of people of each."""
+    """The possible laws nearest to those at the rows, or at a sample of rows, and the share of people of each row."""
     data = source.data
     found, mass = rows_law(data, source.laws), data.mass / data.mass.sum()
     kept = np.arange(len(mass))

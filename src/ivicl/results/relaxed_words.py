@@ -20,7 +20,7 @@ def breakdown_sentence(
     breakdown_estimate: float | None,
     curves: Curves,
 ) -> str:
-    """Up to where the sign is certain, for a reader."""
+    """How far the assumption may fail before the sign is uncertain, for a reader."""
     effect = estimand(relaxation.estimand).short
     unless = relaxation.share if binary or not relaxation.amounts else relaxation.amounts
     side = "above" if at_zero[0] > 0 else "below"

@@ -90,7 +90,7 @@ class BoundsResult(Record):
     interval_kind: IntervalKind
     """"credible", "confidence", or "estimate": no allowance for sampling error."""
     assumptions: tuple[str, ...]
-    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or sentences of the method's own."""
+    """Keys of `ivicl.methods.assumptions.ASSUMPTIONS`, or the method's own sentences."""
     n: int
     """People: the sum of the frequency weights."""
     n_rows: int
@@ -99,7 +99,7 @@ class BoundsResult(Record):
     covariates: tuple[str, ...]
     """Names of the encoded covariates."""
     adjusted: bool
-    """The method used them."""
+    """The method used the covariates."""
     estimand: str
     """What is bounded: "ATE", "LATE" for the effect among compliers, or a method's own."""
     outcome_range: tuple[float, float]
@@ -107,9 +107,9 @@ class BoundsResult(Record):
     """The outcome takes two values: effects are differences of probabilities."""
     diagnostics: Diagnostics
     posterior: BinnedPosterior | None = None
-    """Of the effect, in outcome units. However large n is, it depends on the prior."""
+    """The posterior of the effect, in outcome units. However large n is, it depends on the prior."""
     identified_set: IdentifiedSet | None = None
-    """Posteriors of the two ends of the identified set; these settle on the truth as n grows."""
+    """Posteriors of the two ends of the identified set; these converge to the truth as n grows."""
     covers: Covers = "set"
     """What lower and upper are meant to hold: the whole identified "set", or the "effect"."""
     estimates: Estimates | None = None
@@ -117,13 +117,13 @@ class BoundsResult(Record):
     thresholds: Thresholds | None = None
     """How an outcome that is not binary was cut."""
     estimands: dict[str, EstimandBounds] = field(default_factory=dict)
-    """By name, all that the method says of these data; each allows for sampling error, also where `lower` and `upper`
-    are an estimate. None of them is read off another's interval."""
+    """By name, all that the method says about these data; each allows for sampling error, even if `lower` and `upper`
+    are an estimate. None of them is computed from another's interval."""
     ladder: Ladder | None = None
     """The same data under fewer and more assumptions; not in the results of `fit_many`."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was done to the data on its way in."""
+    """What was done to the data when they were read."""
     variables: tuple[str, ...] = ()
     """Covariates by the caller's names."""
     codings: dict[str, Coding] = field(default_factory=dict)
@@ -133,14 +133,14 @@ class BoundsResult(Record):
     model: ModelInfo | None = None
     """The network behind the answer, if there is one."""
     details: dict[str, Any] = field(default_factory=dict)
-    """Extras of the method."""
+    """Further facts from the method."""
     version: str = __version__
     source: Source | None = field(default=None, repr=False, compare=False, metadata=NOT_SAVED)
-    """The data it was fitted to, for `sensitivity` and `by`; None in a result that was loaded."""
+    """The data that it was fitted to, for `sensitivity` and `by`; None in a result that was loaded."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", Details(json_safe(self.details), self))
-        if self.upper is None:  # as a saved result has it where nothing limits a ratio
+        if self.upper is None:  # this is how a ratio without an upper limit is saved
             object.__setattr__(self, "upper", math.inf)
         if self.estimand not in self.estimands:
             point = self.estimates
@@ -170,7 +170,7 @@ class BoundsResult(Record):
 
     @property
     def prob_positive(self) -> float:
-        """Posterior probability of a positive effect. It is driven by the prior wherever the bounds contain zero."""
+        """Posterior probability of a positive effect. It is driven by the prior if the bounds contain zero."""
         return self._needed_posterior("a probability").prob_positive
 
     def interval(self, alpha: float) -> tuple[float, float]:
@@ -181,7 +181,7 @@ class BoundsResult(Record):
 
     @property
     def is_credible(self) -> bool:
-        """The interval holds a posterior probability, at any level; else it is of confidence, or a formula's."""
+        """Whether there is a posterior, so that `interval` has an answer at any level."""
         return self.posterior is not None or self.identified_set is not None
 
     def _needed_posterior(self, what: str) -> BinnedPosterior:
@@ -218,11 +218,11 @@ class BoundsResult(Record):
         return sensitivity(self, kind, eps)
 
     def by(self, column: str, *, quantiles: int | None = None, simultaneous: bool = False) -> Subgroups:
-        """The same fit for each group of people that a covariate makes: one row a group, with a forest plot.
+        """The same fit for each group of people that a covariate makes: one row per group, with a forest plot.
 
         Args:
             column: a covariate of this fit, by the name it had in the table.
-            quantiles: for numbers, how many groups of about equal size; by default one for each value, or four where
+            quantiles: for numbers, how many groups of about equal size; by default one for each value, or four if
                 there are more than ten values.
             simultaneous: widen the intervals so that all of them hold at once, at the result's level.
         """
@@ -239,15 +239,15 @@ class BoundsResult(Record):
     ) -> Path:
         """Write one HTML file for a reader who was not there: data, assumptions, diagnostics, answer, pictures.
 
-        `also` are answers to further questions, a section each: what `sensitivity`, `by`, `compare` and `plan` give
-        back, as in `also=[res.sensitivity("exclusion"), res.by("sex")]`.
+        `also` are answers to further questions, one section each: what `sensitivity`, `by`, `compare` and `plan`
+        return, as in `also=[res.sensitivity("exclusion"), res.by("sex")]`.
         """
         from ivicl.results.report.page import write_report
 
         return write_report(self, path, title=title, question=question, also=also)
 
     def summary(self) -> str:
-        """A table for a reader: what was asked, of whom, the answer, and what to beware of."""
+        """A table for a reader: what was asked, about whom, the answer, and what to beware of."""
         return tables.summary(self)
 
     def __str__(self) -> str:
@@ -298,7 +298,7 @@ class BoundsResult(Record):
 
     @classmethod
     def load(cls, path: str | Path) -> BoundsResult:
-        """A saved result, of this version's schema or an older one's."""
+        """A saved result, in this version's schema or an older one."""
         content = saved.read(path)
         try:
             return cls.from_dict(content)

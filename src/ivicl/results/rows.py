@@ -65,7 +65,7 @@ COLUMNS: dict[str, type] = {
     "error": str,
     "version": str,
 }
-"""The columns, after those that name the study; what a column means stands in docs/columns.md."""
+"""The columns, after those that name the study; docs/columns.md says what they mean."""
 
 
 def row(result: BoundsResult) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def row(result: BoundsResult) -> dict[str, Any]:
 
 
 def _estimands(result: BoundsResult) -> dict[str, float | None]:
-    """The columns of estimands that studies are often judged by, where the method has them."""
+    """The columns of estimands that studies are often judged by, if the method has them."""
     found: dict[str, float | None] = {}
     for name in ("ATT", "LIFT", "ITT", "LATE"):
         entry = result.estimands.get(name)

@@ -1,4 +1,4 @@
-"""Results on disk: JSON with a stamp of kind and schema. `schema.json` beside this file says what it holds."""
+"""Results on disk: JSON stamped with kind and schema. `schema.json` beside this file describes the content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = 2
 
 
 def stamped(content: dict[str, Any], kind: str = KIND, schema: int = SCHEMA) -> dict[str, Any]:
-    """With what it is and in which form, first: a program that reads it later knows whether it can."""
+    """The content with its kind and schema in front, so that a program that reads it later knows whether it can."""
     return {"kind": kind, "schema": schema} | content
 
 
@@ -27,7 +27,7 @@ def schema() -> dict[str, Any]:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """The content of a saved result, brought to the present schema."""
+    """The content of a saved result, converted to the present schema."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Answers to further questions, in a report and in a notebook: sentences, picture, table and the data behind it."""
+"""Answers to further questions, in a report and in a notebook: sentences, a picture, a table and the picture's data."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Section:
     sentences: tuple[str, ...]
     headings: Sequence[str]
     lines: Sequence[Sequence[str]]
-    """Of the table."""
+    """The lines of the table."""
     picture: Picture
 
     def parts(self, figure: str) -> str:
-        """The section as HTML, with its figure drawn already."""
+        """The section as HTML; `figure` is its picture, already as HTML."""
         said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
         return said + figure + self._table() + self._data()
 
     def _table(self) -> str:
-        # Styled here too: notebooks strip style sheets.
+        # Styled inline too, because notebooks strip style sheets.
         place = 'style="text-align:left;padding:2px .9em 2px 0"'
         head = "".join(f"<th {place}>{escape(heading)}</th>" for heading in self.headings)
-        # On a phone the headings go, and each cell names its own.
+        # On a phone the headings are hidden, and each cell shows its own.
         names = ["", *(f' data-label="{escape(heading)}"' for heading in self.headings[1:])]
         cells = ([f"<td {place}{n}>{escape(c)}</td>" for n, c in zip(names, line, strict=True)] for line in self.lines)
         rows = map("".join, cells)
@@ -45,9 +45,9 @@ class Section:
         return f'<details><summary>Data behind the picture</summary><pre style="overflow:auto">{csv}</pre></details>'
 
     def notebook(self) -> str:
-        """One element, with its styles inside."""
+        """One HTML element with inline styles."""
         svg = self.picture.svg()
-        # Cells of one notebook share one space of ids, and the same picture may be shown twice.
+        # All cells of a notebook share one namespace of ids, and the same picture may be shown twice.
         own = "i" + hashlib.sha256(svg.encode()).hexdigest()[:8]
         label = escape(self.picture.caption)
         figure = f'<div role="img" aria-label="{label}">{svg_with_own_ids(svg, own)}</div>'
@@ -56,13 +56,13 @@ class Section:
 
 @runtime_checkable
 class HasSection(Protocol):
-    """What `sensitivity`, `by`, `compare` and `plan` give back."""
+    """What `sensitivity`, `by`, `compare` and `plan` return."""
 
     def section(self) -> Section: ...
 
 
 def sections_of(also: Sequence[Any]) -> list[Section]:
-    """The sections of what a report is to show beside the result."""
+    """The sections that a report is to show besides the result."""
     for each in also:
         if not isinstance(each, HasSection):
             raise InputError(

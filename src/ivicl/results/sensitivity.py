@@ -1,4 +1,4 @@
-"""`Sensitivity`: bounds against how far an assumption may fail; what `BoundsResult.sensitivity` gives back."""
+"""`Sensitivity`: bounds against how far an assumption may fail; what `BoundsResult.sensitivity` returns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ivicl.results.sections import Section
 
 SCHEMA = 1
-"""The stamp of its JSON."""
+"""The schema that its JSON is stamped with."""
 N_STEPS = 20
 """Steps of the grid of eps."""
 
@@ -60,12 +60,12 @@ class Sensitivity(Record):
     """At the estimated law, without allowance for sampling error; in outcome units, one for each eps."""
     estimate_upper: tuple[float, ...]
     lower: tuple[float, ...]
-    """Of the interval that allows for sampling error."""
+    """Lower ends of the interval that allows for sampling error."""
     upper: tuple[float, ...]
     alpha: float
     interval_kind: IntervalKind
     breakdown: float | None
-    """The smallest eps at which the interval no longer tells the sign: 0 if it never did, None if it always does."""
+    """The smallest eps at which the interval no longer tells the sign: 0 if it never does, None if it always does."""
     breakdown_estimate: float | None
     """The same for the estimated bounds, without allowance for sampling error."""
     sentence: str
@@ -74,7 +74,7 @@ class Sensitivity(Record):
     binary: bool
     """The effect is a difference of probabilities."""
     headline: str = ""
-    """What the data say against the design (grade stop), before any bound; empty where there is nothing."""
+    """What the data say against the design (grade stop), before any bound; empty if there is nothing."""
     version: str = __version__
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class Sensitivity(Record):
         return level(self.interval_kind, self.alpha, "set" if self.estimand == "ATE" else "effect")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One for each eps."""
+        """One row for each eps."""
         columns = (self.eps, self.estimate_lower, self.estimate_upper, self.lower, self.upper)
         names = ("eps", "estimate_lower", "estimate_upper", "lower", "upper")
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
@@ -108,8 +108,8 @@ class Sensitivity(Record):
         return pl.DataFrame(self.rows())
 
     def to_json(self, indent: int | None = None) -> str:
-        """Everything, with the stamp of its schema."""
-        # `kind` is the assumption that may fail.
+        """Everything, stamped with its schema."""
+        # Not stamped with a kind, because here `kind` is the assumption that may fail.
         return json.dumps({"schema": SCHEMA} | self.to_dict(), indent=indent, allow_nan=False)
 
     def _cells(self) -> list[list[str]]:
@@ -149,7 +149,7 @@ class Sensitivity(Record):
         return "\n".join([*text, rule, f"ivicl {self.version}"])
 
     def section(self) -> Section:
-        """As a part of a report."""
+        """The analysis as a section of a report."""
         from ivicl.results.sections import Section
 
         sentences = (*((self.headline,) if self.headline else ()), self.sentence, *self.notes)
@@ -207,7 +207,7 @@ def check_kind(kind: str) -> None:
 
 
 def checked_eps(eps: Sequence[float]) -> np.ndarray:
-    """The shares in rising order; an InputError for what is not a share."""
+    """The shares in rising order; an InputError for anything that is not a share."""
     try:
         values = np.unique(np.asarray(eps, dtype=np.float64))
     except (TypeError, ValueError):
@@ -219,7 +219,7 @@ def checked_eps(eps: Sequence[float]) -> np.ndarray:
 
 
 def _grid(breakdown: float | None, most: float) -> np.ndarray:
-    """Half as far again as the estimated bounds know the sign, to the next 5 %."""
+    """A grid that reaches 1.5 times as far as the estimated bounds tell the sign, rounded up to the next 5 %."""
     top = 1.5 * breakdown if breakdown else min(0.2, most)
     return np.linspace(0.0, min(1.0, max(0.05, math.ceil(20 * top - 1e-9) / 20)), N_STEPS + 1)
 
@@ -229,7 +229,7 @@ def _sign(lower: float, upper: float) -> str:
 
 
 def _breakdown(curve: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], most: float) -> float | None:
-    """By bisection: the curves only ever widen with eps."""
+    """The breakdown point, by bisection: the curves only ever widen with eps."""
 
     def certain(eps: float) -> bool:
         lower, upper = curve(np.array([eps]))

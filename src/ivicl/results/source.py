@@ -1,4 +1,4 @@
-"""What a fitted result remembers of its making, for the questions that come after the first; a saved one forgets it."""
+"""What a fitted result keeps of its fit, to answer further questions; it is not saved with the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Source:
 
     data: IVData
     fit: Callable[..., Any]
-    """The same method with the same settings on other people: `fit(data, alpha=None) -> BoundsResult`, no ladder."""
+    """`fit(data, alpha=None) -> BoundsResult`: the same method and settings for other people, without a ladder."""
     random_state: int
     laws: RowLaws | None = None
-    """The law that the method found at each row, where it knows one."""
+    """The law that the method found at each row, if it knows one."""

@@ -1,4 +1,4 @@
-"""`Subgroups`: the same fit for the people of each group; what `BoundsResult.by` gives back."""
+"""`Subgroups`: the same fit for the people of each group; what `BoundsResult.by` returns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ivicl.results.sections import Section
 
 KIND, SCHEMA = "ivicl-subgroups", 1
-"""The stamp of its JSON."""
+"""The kind and schema that its JSON is stamped with."""
 GIVEN_ALL = ("given_all_lower", "given_all_upper", "given_all_se_lower", "given_all_se_upper")
 OWN_COLUMNS = ("by", "group", *GIVEN_ALL)
-"""Before those of `rows.COLUMNS`: the covariate, which people, and the ends of their average effect given all the data,
-with standard errors."""
+"""Columns that come before those of `rows.COLUMNS`: the covariate, the group, and the ends of its average effect given
+all the data, with standard errors."""
 HEADINGS = ["Group", "People", "Interval", "Kind", "Given all the data (s.e.)"]
 
 
@@ -41,11 +41,11 @@ class SubgroupEntry(Record):
 
     group: str
     n: int
-    """People."""
+    """How many people it has."""
     result: BoundsResult | None = None
     error: str | None = None
     given_all: GroupEnds | None = None
-    """Ends of the average effect by the law that all people teach; None where a group has one arm, or for another
+    """Ends of the average effect by the law learnt from all people; None if a group has only one arm, or for another
     estimand."""
 
     def row(self, column: str, method: str, alpha: float) -> dict[str, Any]:
@@ -96,16 +96,16 @@ class Subgroups(Record):
     simultaneous: bool
     """The intervals are wide enough that all of them hold at once, at the level asked for."""
     alpha: float
-    """1 - alpha is that level: of all intervals together if `simultaneous`, else of each."""
+    """1 - alpha is the level of all intervals together if `simultaneous`, otherwise of each."""
 
     @property
     def results(self) -> tuple[BoundsResult, ...]:
-        """Of the groups that could be fitted."""
+        """The results of the groups that could be fitted."""
         return tuple(entry.result for entry in self.entries if entry.result is not None)
 
     @property
     def headline(self) -> str:
-        """What the data say against the design (grade stop), before any bound; empty where there is nothing."""
+        """What the data say against the design (grade stop), before any bound; empty if there is nothing."""
         return self.everybody.diagnostics.headline
 
     @property
@@ -141,23 +141,23 @@ class Subgroups(Record):
         return self.summary()
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a group."""
+        """One row per group."""
         level = self.results[0].alpha if self.results else self.alpha
         return [entry.row(self.column, self.everybody.method, level) for entry in self.entries]
 
     def to_frame(self) -> Any:
-        """One row a group as a polars frame: OWN_COLUMNS, then the columns of every row of results."""
+        """One row per group as a polars frame: OWN_COLUMNS, then the columns of every row of results."""
         import polars as pl
 
         return rows.frame_of(self.rows(), OWN_COLUMNS).with_columns(pl.col(GIVEN_ALL).cast(pl.Float64))
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows, and the whole results in the same order."""
+        """The rows of the groups, what may be concluded from them, and the whole result of everybody."""
         content: dict[str, Any] = json_safe({"by": self.column, "simultaneous": self.simultaneous, "alpha": self.alpha})
         return content | {"note": self.note, "groups": json_safe(self.rows()), "everybody": json_safe(self.everybody)}
 
     def to_json(self, indent: int | None = None) -> str:
-        """The same as JSON, with the stamp of its schema."""
+        """The same as JSON, stamped with its kind and schema."""
         return json.dumps(saved.stamped(self.to_dict(), KIND, SCHEMA), indent=indent, allow_nan=False)
 
     def _lines(self) -> list[list[str]]:
@@ -187,7 +187,7 @@ class Subgroups(Record):
         return "\n".join([*text, rule, f"ivicl {__version__}"])
 
     def section(self) -> Section:
-        """As a part of a report."""
+        """The groups as a section of a report."""
         from ivicl.results.sections import Section
 
         said = (*((self.headline,) if self.headline else ()), self.note, *self._said_of_groups)
@@ -197,7 +197,7 @@ class Subgroups(Record):
         return self.section().notebook()
 
     def plot(self) -> Picture:
-        """A forest plot: one bar a group, everybody at the foot."""
+        """A forest plot: one bar per group, with everybody at the bottom."""
         from ivicl.results.pictures.forest import Bar, forest
 
         bars = [Bar.of(entry.group, entry.result) for entry in self.entries]
@@ -221,13 +221,13 @@ def subgroups(result: BoundsResult, column: str, quantiles: int | None, simultan
 
 
 def _given_all(source: Source, groups: list[Group]) -> list[GroupEnds | None]:
-    """Of the groups with people in both arms; people whose outcome is missing have no part in it."""
+    """The ends for the groups with people in both arms, without people whose outcome is missing."""
     data = source.data
     rows = [group.rows[: len(data.w)] for group in groups]
     both = [k for k, here in enumerate(rows) if len(np.unique(data.z[here])) == 2]
     try:
         found = dict(zip(both, group_ends(data, [rows[k] for k in both], source.laws), strict=True))
-    except InputError:  # a cluster that is an arm of its own
+    except InputError:  # an arm of a group may have only one cluster
         return [None] * len(groups)
     return [found.get(k) for k in range(len(groups))]
 

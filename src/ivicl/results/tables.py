@@ -1,4 +1,4 @@
-"""The words and tables of a result: the summary for a reader, and one row for a spreadsheet or a paper."""
+"""The words and tables of a result: the summary for a reader, and tables in Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
 WIDTH = 88
-"""Letters in a line of the summary."""
+"""Characters in a line of the summary."""
 LATEX_GAP = "\\par\\medskip\\noindent"
 LETTERS = 91
-"""Digits of ten points in a line of a paper, 16 cm."""
+"""Characters that fit into a line of a paper: digits of ten points in 16 cm."""
 
 
 def pairs(result: BoundsResult) -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
 
 
 def _scale(result: BoundsResult, unit: str) -> str:
-    """The unit, and what 1 means where the columns do not say it themselves."""
+    """The unit, and what 1 means if the columns do not say it themselves."""
     treatment, outcome = treatment_in_words(result.codings), outcome_in_words(result.codings)
     low, high = result.outcome_range
     parts = [unit] if unit else []
@@ -86,14 +86,14 @@ def _scale(result: BoundsResult, unit: str) -> str:
 
 
 def title(result: BoundsResult) -> str:
-    """What stands above the summary: with what 1 means, where that was guessed."""
+    """The title of the summary, which says what 1 means if that was guessed."""
     if not any(result.codings[role].guessed for role in ("treatment", "outcome") if role in result.codings):
         return "Bounds on an average effect, from an instrument"
     return f"Bounds on the effect of {treatment_in_words(result.codings)} on {outcome_in_words(result.codings)}"
 
 
 def _top_line(result: BoundsResult) -> list[tuple[str, str]]:
-    """How much of an amount's bounds the largest outcomes make, where that is worth a line."""
+    """How much of the width of an amount's bounds is due to the largest outcomes, if that is worth a line."""
     measured = result.diagnostics.outcome
     share = measured.top_percent_of_width
     if share is None or share < TOP_WORTH_SAYING or measured.central_98_percent is None:
@@ -103,7 +103,7 @@ def _top_line(result: BoundsResult) -> list[tuple[str, str]]:
 
 
 def lost_outcomes(result: BoundsResult) -> list[tuple[str, str]]:
-    """The line on lost outcomes, if there are any."""
+    """The line about lost outcomes, if there are any."""
     losses = result.diagnostics.losses
     return [("Outcomes lost", losses.in_short())] if losses else []
 
@@ -119,7 +119,7 @@ def _outcome_line(cuts: Thresholds, outcome_range: tuple[float, float]) -> tuple
 
 
 def covariate_names(result: BoundsResult) -> tuple[str, ...]:
-    """As the caller knows them; the names of the encoded columns where that is not known."""
+    """The caller's names of the covariates; if these are not known, the names of the encoded columns."""
     return result.variables or result.covariates
 
 
@@ -132,7 +132,7 @@ def covariates(result: BoundsResult) -> str:
 
 
 def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:
-    """Point estimates, where they are not the interval itself and not said as an identified set."""
+    """Point estimates, unless they are the interval itself or are shown as an identified set."""
     point = result.estimates
     if point is None or result.identified_set is not None or result.interval_kind == "estimate":
         return []
@@ -211,11 +211,11 @@ def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]], head
 
 
 def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headline: str = "") -> str:
-    """A booktabs tabular with headings; where it would be wider than a page, its cells are broken into lines."""
+    """A booktabs tabular with headings; if it would be wider than a page, its cells are broken into lines."""
     shares = _shares(headings, lines)
     columns = "".join(rf"p{{{share:.3f}\linewidth}}" for share in shares) or "l" * len(headings)
     ragged = r"\raggedright " if shares else ""
-    # Not two backslashes: a ragged cell would take them for the end of its own line.
+    # Not two backslashes, because a ragged cell would take them for the end of its own line.
     end = r" \tabularnewline"
     head, *body = [" & ".join(ragged + _tex(cell) for cell in line) + end for line in (headings, *lines)]
     ruled = [r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
@@ -223,9 +223,9 @@ def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headlin
 
 
 def _shares(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> list[float]:
-    """The columns' shares of the page's width; empty where every cell fits on one line."""
+    """The columns' shares of the page's width; empty if every cell fits on one line."""
     whole = [max(map(len, column)) for column in zip(headings, *lines, strict=True)]
-    if sum(whole) + 2.4 * len(whole) <= LETTERS:  # the space between two columns is that of 2.4 letters
+    if sum(whole) + 2.4 * len(whole) <= LETTERS:  # the space between two columns is 2.4 letters wide
         return []
     least = [
         max(len(part) for text in column for part in _unbroken(text)) for column in zip(headings, *lines, strict=True)
@@ -257,4 +257,5 @@ def _tex(text: str) -> str:
     marked = re.sub(
         r"\[[^]\s]+, [^]\s]+\]", lambda found: found[0].replace(" ", "~"), marked
     )  # an interval stays whole
-    return "{}" + marked if marked.startswith(("[", "*")) else marked  # else the end of the row before would take it
+    # Otherwise "[" or "*" would be read as an argument of the line end before it.
+    return "{}" + marked if marked.startswith(("[", "*")) else marked

@@ -1,4 +1,4 @@
-"""Results that version 0.1 saved (schema 1), brought to the present schema."""
+"""Results that version 0.1 saved (schema 1), converted to the present schema."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from ivicl.posterior import IdentifiedSet
 
 
 def as_version_2(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 0.1 kept what is typed now in a bag of details, and did not say what a method is."""
+    """The content in schema 2. Version 0.1 kept in `details` what is typed now, and did not describe the method."""
     details = dict(old["details"])
     method = shipped().get(old["method"])
     credible = old["posterior"] is not None or old["identified_set"] is not None
     allows = details.pop("sampling_error", True)
     kind = method.interval if method else "credible" if credible else "confidence" if allows else "estimate"
-    adjusts = method is not None and method.uses_covariates and old["estimand"] == AVERAGE  # `late` learnt it later
+    # In version 0.1 `late` did not use covariates yet.
+    adjusts = method is not None and method.uses_covariates and old["estimand"] == AVERAGE
     uses = adjusts or "n_strata" in details  # balke-pearl, within="covariates"
     new = {key: value for key, value in old.items() if key != "details"}
     new |= {
@@ -59,7 +60,7 @@ def _ladder(details: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]
 
 
 def _rung(rung: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """In the words of today: some of those of version 0.1 were not true of the method."""
+    """A rung in today's words: some of those of version 0.1 were not true of the method."""
     own = rung["method"] == new["method"]
     method = shipped().get(rung["method"])
     kind = method.interval if method else new["interval_kind"] if own else "estimate"

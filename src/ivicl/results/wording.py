@@ -15,7 +15,7 @@ PAPER = (
     "Balazadeh, V., Kamkari, H., Barath, M., Silva, R., Krishnan, R. G. (2026). IV-ICL: Bounding Causal Effects with "
     "Instrumental Variables via In-Context Learning. arXiv:2605.12924. https://doi.org/10.48550/arXiv.2605.12924"
 )
-"""What the network's method starts from, as a list of references has it."""
+"""The paper that the network's method builds on, as a reference."""
 
 
 def number(value: float) -> str:
@@ -26,7 +26,7 @@ def number(value: float) -> str:
 
 
 def interval(lower: float, upper: float) -> str:
-    """Both ends as `number` has them; a tiny one beside one of ordinary size has its decimals, not 7.917e-06."""
+    """Both ends as `number` formats them; but a tiny end beside one of ordinary size is 0.0000, not 7.917e-06."""
     if 1e-3 <= max(abs(lower), abs(upper)) < 1e5:
         return f"[{lower:.4f}, {upper:.4f}]"
     return f"[{number(lower)}, {number(upper)}]"
@@ -41,19 +41,19 @@ def level(kind: IntervalKind, alpha: float, covers: Covers) -> str:
 
 
 def arm(result: BoundsResult, z: int) -> str:
-    """An arm of the instrument in the caller's words: "offer = yes"; "Z = 1" where there are none."""
+    """An arm of the instrument in the caller's words, such as "offer = yes"; "Z = 1" if there are none."""
     coding = result.codings.get("instrument")
     return f"Z = {z}" if coding is None else f"{coding.column} = {coding.one if z else coding.zero}"
 
 
 def treatment_in_words(codings: Mapping[str, Coding], default: str = "the treatment") -> str:
-    """The treatment's column, with the value that counts as 1 where that is not plain: "arm = 'b'"."""
+    """The treatment's column, with the value that counts as 1 if that is not obvious: "arm = 'b'"."""
     coding = codings.get("treatment")
     return default if coding is None else _with_value(coding)
 
 
 def outcome_in_words(codings: Mapping[str, Coding], default: str = "the outcome") -> str:
-    """The outcome's column; "P(work = 'unemployed')" where its two values are not plainly 0 and 1."""
+    """The outcome's column, or "P(work = 'unemployed')" if its two values are not simply 0 and 1."""
     coding = codings.get("outcome")
     if coding is None:
         return default

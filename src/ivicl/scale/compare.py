@@ -1,4 +1,4 @@
-"""`compare`: any methods on the same data, which are read once."""
+"""`compare`: several methods on the same data, which are read once."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def compare(
 ) -> Comparison:
     """Several methods side by side: one table, one picture, one export.
 
-    A method that cannot run on these data, or whose optional part is not installed, is a row with the reason.
+    A method that cannot run on these data, or whose extra is not installed, is a row with the reason.
 
     Args:
         df: the table, as for `IVBounds.fit`.
         methods: names, `Method` objects, or `IVBounds` with options of their own (and their own alpha and seed).
-        alpha: the level of the methods given by name or as a `Method`.
-        random_state: their seed.
+        alpha: 1 - alpha is the level of the methods given by name or as a `Method`.
+        random_state: the seed of these methods.
         **roles: outcome, treatment, instrument, covariates, weights and the others of `IVBounds.fit`.
 
     Examples:
@@ -52,13 +52,13 @@ def compare(
     ]
     check(estimators)
     found = compare_on(IVData.from_roles(df, Roles(**roles)), estimators)
-    if found.headline:  # once, not once a method
+    if found.headline:  # once, not once per method
         warnings.warn(found.headline, DesignWarning, stacklevel=2)
     return found
 
 
 def check(estimators: Sequence[IVBounds]) -> None:
-    """A wrong name, level or option is the caller's mistake, and told before anything is computed."""
+    """Raise an InputError for a wrong name, level or option, before anything is computed."""
     if not estimators:
         raise InputError("methods is empty; name at least one.")
     for estimator in estimators:
@@ -66,7 +66,7 @@ def check(estimators: Sequence[IVBounds]) -> None:
 
 
 def compare_on(data: IVData, estimators: Sequence[IVBounds]) -> Comparison:
-    """The comparison on data that have been read."""
+    """The comparison on data that have already been read."""
     check(estimators)
     found = Comparison(tuple(_entry(estimator, data) for estimator in estimators))
     if not found.results:
@@ -82,7 +82,7 @@ def _entry(estimator: IVBounds, data: IVData) -> Entry:
             result = estimator.fit_data(data)
     except IVICLError as error:
         reason = str(error)
-    except Exception as error:  # a fault of one method must not take the others with it, as in `fit_many`
+    except Exception as error:  # a bug in one method must not take the others with it, as in `fit_many`
         reason = f"method '{method.name}' failed: {type(error).__name__}: {error}"
     return Entry(
         method=method.name,
@@ -96,7 +96,7 @@ def _entry(estimator: IVBounds, data: IVData) -> Entry:
 
 
 def _label(estimator: IVBounds, method: Method) -> str:
-    """With what was asked for beyond the usual, so that a method can be compared with itself."""
+    """The method's label with what differs from the defaults, so that a method can be compared with itself."""
     plain = IVBounds(method)
     names = ("estimand", "covers", "combine", "n_thresholds")
     asked = {name: getattr(estimator, name) for name in names if getattr(estimator, name) != getattr(plain, name)}

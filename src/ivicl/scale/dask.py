@@ -1,4 +1,4 @@
-"""Many studies in Dask: merged by Dask, fitted in its partitions, one row a study in a Dask frame.
+"""Many studies in Dask: merged by Dask, fitted in its partitions, one row per study in a Dask frame.
 
 from ivicl.scale.dask import fit_many
 
@@ -25,8 +25,9 @@ KINDS = {str: "object", float: "float64", int: "Int64"}
 def fit_many(
     df: Any, *, by: str | Sequence[str], estimator: IVBounds | None = None, **roles: Unpack[RoleArguments]
 ) -> Any:
-    """Bounds for many studies: a Dask frame with one row a study, in no order. The arguments are those of
-    `ivicl.scale.spark.fit_many`.
+    """Bounds for many studies: a Dask frame with one row per study, in no particular order.
+
+    The arguments are those of `ivicl.scale.spark.fit_many`.
 
     Examples:
         >>> import dask.dataframe as dd  # doctest: +SKIP
@@ -49,7 +50,7 @@ def fit_many(
         raise InputError(f"the data is a {type(df).__name__}, not a Dask frame; IVBounds().fit_many takes others.")
     job = MergedStudies.of(frame, estimator or IVBounds(), by, Roles(**roles))
     merged: Any = nw.to_native(job.merged(frame))
-    # A GROUP BY may say that it has one partition and have more: the rows of a study must be in one.
+    # A GROUP BY may claim to have one partition and have more; but the rows of a study must be in one.
     merged = merged.shuffle(on=job.keys, npartitions=df.npartitions)
     empty = df._meta[list(job.by)].head(0).reset_index(drop=True)
     meta = _typed(empty.join(frame_of([blank_row()]).to_pandas().head(0)))

@@ -1,4 +1,4 @@
-"""Many studies at once: one row a study, few passes of the network, and a bad study is a row with its error."""
+"""Many studies at once: one row per study, with few passes of the network; a bad study is a row with its error."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 STUDIES_PER_CHUNK = 256
-"""Studies that are read, passed and written together."""
+"""How many studies are read, fitted and written together."""
 MOST_OF_STUDIES = 10_000_000
-"""Different rows of all studies together that are taken out of an engine: under 2 GB."""
+"""The most different rows, of all studies together, that are taken out of an engine: under 2 GB."""
 
 
 class ManyStudies(Protocol):
-    """What is fitted study by study: a table cut into studies, or several outcomes of one."""
+    """What can be fitted study by study: a table split into studies, or the same with several outcomes."""
 
     @property
     def by(self) -> tuple[str, ...]: ...
@@ -53,15 +53,15 @@ class ManyStudies(Protocol):
 
 @dataclass(frozen=True)
 class Studies:
-    """A table cut into studies: columns as arrays, and the rows of each study."""
+    """A table split into studies: columns as arrays, and the rows of each study."""
 
     by: tuple[str, ...]
     keys: list[tuple[Any, ...]]
-    """The values of `by`, one tuple a study, in order of first appearance."""
+    """The values of `by`, one tuple per study, in order of first appearance."""
     rows: list[np.ndarray]
     table: ReadTable
     roles: Roles
-    """How every study is read: codings and range decided for all of them together."""
+    """How every study is read, with codings and range decided for all of them together."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -73,8 +73,8 @@ class Studies:
 def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
     """Read the columns once, and decide codings and the outcome's range for all studies together.
 
-    A study in which nobody was treated, or with two distinct amounts of a continuous outcome, must mean what it means
-    in the whole table.
+    So that the values of a study in which nobody was treated, or in which a continuous outcome takes only two values,
+    mean the same as in the whole table.
     """
     named = study_columns(by, roles)
     read = read_frame(df, roles.columns | named, roles.weights, most=MOST_OF_STUDIES, asked=roles)
@@ -89,7 +89,7 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
 
 
 def study_columns(by: str | Sequence[str], roles: Roles) -> dict[str, str]:
-    """Role -> column of those that tell the studies apart; an InputError for what cannot be."""
+    """Role -> column, for the columns that tell the studies apart; an InputError if they are not valid."""
     by = (by,) if isinstance(by, str) else tuple(by)
     if not by:
         raise InputError("by must name the column that tells the studies apart.")
@@ -102,7 +102,7 @@ def study_columns(by: str | Sequence[str], roles: Roles) -> dict[str, str]:
 
 
 def settle(columns: dict[str, Column], roles: Roles, rows: np.ndarray) -> Roles:
-    """The roles with codings and range from these columns; those of them that hold numbers as text become numbers.
+    """The roles with codings and range from these columns; columns that hold numbers as text become numbers.
 
     `rows` says how many rows of the table each entry stands for.
     """
@@ -125,7 +125,7 @@ def settle(columns: dict[str, Column], roles: Roles, rows: np.ndarray) -> Roles:
 
 
 def _refuse_shared_clusters(column: Column, keys: list[tuple[Any, ...]], rows: list[np.ndarray]) -> None:
-    """Studies with a cluster in common are not independent of each other, or its name means two things."""
+    """If two studies share a cluster, they are not independent, or its name means two things: raise an InputError."""
     owner: dict[Any, int] = {}
     for study, own in enumerate(rows):
         for value in np.unique(column.values[own][~column.missing[own]]).tolist():
@@ -134,7 +134,7 @@ def _refuse_shared_clusters(column: Column, keys: list[tuple[Any, ...]], rows: l
 
 
 def shared_cluster(name: str, value: Any, first: Sequence[Any], second: Sequence[Any]) -> InputError:
-    """What is said of a cluster with people in two studies."""
+    """The error for a cluster with people in two studies."""
     studies = " and ".join(show_values(list(key)) for key in (first, second))
     return InputError(
         f"cluster '{name}' = {show_values([_tidy(value)])} has people in two studies ({studies}); if its names start "
@@ -147,7 +147,7 @@ def _tidy(value: Any) -> Any:
 
 
 def _settle_outcome(columns: dict[str, Column], roles: Roles, ones: dict[str, Any]) -> tuple[float, float] | None:
-    """Read the outcome once, for all: which value is 1, or numbers in the place of the column, and their range."""
+    """Read the outcome once for all studies: find which value is 1, or turn the column into numbers with a range."""
     column = columns[roles.outcome]
     present = ~column.missing
     if not present.any():
@@ -179,7 +179,7 @@ def groups_of(columns: list[Column]) -> tuple[list[tuple[Any, ...]], list[np.nda
 
 def fit_many(estimator: IVBounds, df: Any, by: str | Sequence[str], given: ManyRoleArguments) -> Any:
     """See `IVBounds.fit_many`."""
-    from ivicl.scale.outcomes import roles_of, split_outcomes  # which cuts with `split`
+    from ivicl.scale.outcomes import roles_of, split_outcomes  # imported here because it imports this module
 
     studies = split_outcomes(df, by, roles_of(given))
     rows: list[dict[str, Any]] = []
@@ -189,13 +189,13 @@ def fit_many(estimator: IVBounds, df: Any, by: str | Sequence[str], given: ManyR
             advance(len(chunk))
     stopped = sum(row["grade"] == "stop" for row in rows)
     if stopped:
-        # At the line that called IVBounds.fit_many.
+        # The warning points at the line that called IVBounds.fit_many.
         warnings.warn(stop_sentence(stopped, len(studies)), DesignWarning, stacklevel=3)
     return as_kind(frame_of(rows, studies.by), kind_of(df))
 
 
 def stop_sentence(stopped: int, studies: int) -> str:
-    """What is said once of all studies of grade stop."""
+    """What is said once about all studies of grade stop."""
     verb = "is" if stopped == 1 else "are"
     return (
         f"{stopped:,} of {studies:,} studies {verb} graded stop: the data contradict an assumption that the bounds "
@@ -204,7 +204,7 @@ def stop_sentence(stopped: int, studies: int) -> str:
 
 
 def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
-    """The rows of the chosen studies, a chunk at a time and in their order; chunks side by side where that is safe."""
+    """The rows of the chosen studies, a chunk at a time and in order; chunks run side by side if that is safe."""
     request = estimator.request()
     method = resolve(estimator.method).granted(request.assume)
     chosen, keys = list(chosen), studies.keys
@@ -226,8 +226,8 @@ def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]
         ]
 
     parts = [chosen[start : start + STUDIES_PER_CHUNK] for start in range(0, len(chosen), STUDIES_PER_CHUNK)]
-    # Large array operations leave Python to the other threads. Methods that were written for one data set at a time,
-    # some of them by users, are not asked to bear that.
+    # Large array operations let other Python threads run. But methods that were written for one data set at a time,
+    # some of them by users, may not be thread-safe.
     side_by_side = threads() if method.batched is not None else 1
     return in_order(rows_of, parts, side_by_side) if min(len(parts), side_by_side) > 1 else map(rows_of, parts)
 
@@ -235,7 +235,7 @@ def fit_studies(estimator: IVBounds, studies: ManyStudies, chosen: Sequence[int]
 def _estimands(
     method: Method, found: dict[int, MethodBounds | IVICLError], data: dict[int, IVData], request: Request
 ) -> dict[int, dict[str, EstimandBounds]]:
-    """By study, all together; where that fails each is left to its own row, whose error it then is."""
+    """The estimands by study, computed together; if that fails, each row computes its own and reports its error."""
     answered = {study: one for study, one in found.items() if isinstance(one, MethodBounds)}
     try:
         many = answers_of_many(method, list(answered.values()), [data[study] for study in answered], request)
@@ -252,7 +252,7 @@ def _row(
     estimands: dict[str, EstimandBounds] | None,
     request: Request,
 ) -> dict[str, Any]:
-    """The study's row; what went wrong with it stands in its column `error`, and the others go on."""
+    """The study's row; if something went wrong, it is in the column `error`, and the other studies go on."""
     if not isinstance(found, MethodBounds) or data is None:
         return error_row(method, request, str(found))
     try:

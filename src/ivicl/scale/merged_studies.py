@@ -1,7 +1,7 @@
-"""Many studies that stay in their engine: what is decided before, and what each worker does with its merged rows.
+"""Many studies that stay in their engine: what is decided in advance, and what each worker does with its merged rows.
 
-The engine merges equal rows and brings the rows of a study together; a worker reads them as a table in memory is read,
-and fits whole studies, many in a pass. A study that cannot be fitted is a row with its reason.
+The engine merges equal rows and brings the rows of a study together; a worker reads them like a table in memory, and
+fits whole studies, many per pass. A study that cannot be fitted is a row with the reason.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from ivicl.estimator import IVBounds
 
 MOST_WITNESSES = 1_000
-"""Different values of a column that are looked at to find its coding."""
+"""How many different values of a column are looked at to find its coding."""
 ROWS_WORTH_A_FIT = 200_000
-"""Merged rows that a worker holds at most before it fits the whole studies among them."""
+"""A worker that holds this many merged rows of complete studies fits them."""
 
 
 @dataclass(frozen=True)
 class MergedStudies:
-    """What a worker is told."""
+    """What a worker needs to know."""
 
     estimator: IVBounds
     by: tuple[str, ...]
@@ -56,14 +56,16 @@ class MergedStudies:
     roles: Roles
     """The same with codings and range settled for all studies together."""
     amount: Amount | None = None
-    """An outcome of which no more than moments leave the engine."""
+    """The outcome, if only its moments leave the engine."""
     bins: dict[str, Bins] = field(default_factory=dict)
-    """Where covariates are cut, by their columns of merged rows."""
+    """Where covariates are cut, by their columns in merged rows."""
 
     @staticmethod
     def of(frame: nw.LazyFrame[Any], estimator: IVBounds, by: str | Sequence[str], roles: Roles) -> MergedStudies:
-        """Check the call, and find the codings that it does not name: a small question to the engine for each, and one
-        whether a cluster has people in two studies."""
+        """Check the call, and find the codings that it does not name.
+
+        This takes a small query to the engine for each, and one for whether a cluster has people in two studies.
+        """
         import narwhals as nw
 
         estimator.request()
@@ -85,13 +87,13 @@ class MergedStudies:
         few = roles.outcome in witnesses and len(witnesses[roles.outcome]) < MOST_WITNESSES
         if few or settled.outcome_range is None:
             return job
-        # As far as is known there are many different amounts, and one row for each of them would be left of a study.
+        # As far as is known there are many different amounts, so that the rows of a study would hardly merge.
         amount = amount_of(frame, roles.outcome, settled)
         return job if amount is None else replace(job, amount=replace(amount, key=f"k{job.names.index(roles.outcome)}"))
 
     @property
     def names(self) -> list[str]:
-        """The columns by which rows are merged, those of the study first: they are k0, k1, ... in merged rows."""
+        """The columns by which rows are merged, with those of the study first; merged rows call them k0, k1, ..."""
         return [*self.by, *(name for name in self.asked.columns.values() if name != self.asked.weights)]
 
     @property
@@ -100,11 +102,11 @@ class MergedStudies:
         return [f"k{i}" for i in range(len(self.by))]
 
     def merged(self, frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        """The plan that merges the rows of all studies; nothing runs."""
+        """The lazy query that merges the rows of all studies; nothing is run."""
         return grouped(frame, self.names, self.asked.weights, self.amount, self.bins)
 
     def fit(self, merged: pl.DataFrame) -> pl.DataFrame:
-        """The rows of the studies in `merged`, each of which is whole: `by` as the engine has it, then COLUMNS."""
+        """One row per study in `merged`, which must hold all of its rows: `by` as the engine has it, then COLUMNS."""
         import polars as pl
 
         if self.amount is not None:
@@ -130,7 +132,7 @@ class MergedStudies:
             try:
                 found += [row for chunk in fit_studies(self.estimator, studies, part) for row in chunk]
             except (MissingDependencyError, ModelFileError):
-                raise  # of the installation, not of a study: the job must end
+                raise  # the installation is at fault, not a study: the job must end
             except Exception as error:
                 method, request = resolve(self.estimator.method), self.estimator.request()
                 reason = f"the worker failed: {type(error).__name__}: {error}"
@@ -138,7 +140,7 @@ class MergedStudies:
         return found
 
     def fit_as_they_come(self, parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """The same for merged rows that come sorted by study in parts: a study may go on in the next."""
+        """The same for merged rows that come in parts, sorted by study; a study may continue in the next part."""
         import polars as pl
 
         held: pl.DataFrame | None = None
@@ -157,7 +159,7 @@ class MergedStudies:
 
 @dataclass(frozen=True)
 class _Checked(Studies):
-    """Studies whose weights are checked one study at a time: a bad one is a row, not the end of a long job."""
+    """Studies whose weights are checked one study at a time: a bad study is a row, and not the end of a long job."""
 
     merged: pl.DataFrame
 
@@ -168,7 +170,7 @@ class _Checked(Studies):
 
 
 def _refuse_shared_clusters(frame: nw.LazyFrame[Any], cluster: str, by: list[str]) -> None:
-    """One small question to the engine: a worker sees its own studies alone, and could not tell."""
+    """A small query to the engine, because a worker sees only its own studies and could not tell."""
     import narwhals as nw
 
     keys = {f"k{i}": name for i, name in enumerate(by)}
@@ -183,7 +185,7 @@ def _refuse_shared_clusters(frame: nw.LazyFrame[Any], cluster: str, by: list[str
 
 
 def _witnesses(frame: nw.LazyFrame[Any], name: str) -> Column:
-    """The different values of a column; of an amount with many, some of them and its ends."""
+    """The different values of a column; if they are many numbers, some of them and the smallest and largest."""
     import narwhals as nw
     import polars as pl
 

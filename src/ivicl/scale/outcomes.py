@@ -13,15 +13,15 @@ from ivicl.errors import InputError
 from ivicl.scale.many import Studies, split
 
 COLUMN = "outcome"
-"""Names the outcome of a row, after the columns that name the study."""
+"""The column that names the outcome of a row, after the columns that name the study."""
 
 
 @dataclass(frozen=True)
 class OutcomeStudies:
-    """Studies cut once for each outcome; like `Studies`, with the outcome as one more name of each."""
+    """The studies once for each outcome; like `Studies`, with the outcome as part of each study's name."""
 
     parts: tuple[Studies, ...]
-    """One an outcome, over the same studies."""
+    """One per outcome, over the same studies."""
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class OutcomeStudies:
 
 
 def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
-    """The roles of each outcome, where `outcome` is a list of them."""
+    """The roles, or a list with the roles of each outcome if `outcome` is a list."""
     _check_keywords(given)
     outcome = given.get("outcome")
     if isinstance(outcome, str) or not isinstance(outcome, Sequence):
@@ -53,7 +53,7 @@ def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
 
 
 def _check_keywords(given: ManyRoleArguments) -> None:
-    """As Python does for arguments that are written out, which these are not: they go on to `Roles`."""
+    """Check the names of keywords as Python would if they were written out; but they are passed on to `Roles`."""
     known = ManyRoleArguments.__annotations__
     unknown = [name for name in given if name not in known]
     if unknown:
@@ -77,7 +77,7 @@ def split_outcomes(df: Any, by: str | Sequence[str], roles: Roles | list[Roles])
 
 
 def _roles(name: str, outcomes: Sequence[str], given: ManyRoleArguments) -> Roles:
-    """Of one outcome: codings and ranges of the others are left to those."""
+    """The roles of one outcome, without the codings and ranges of the other outcomes."""
     others = [other for other in outcomes if other != name]
     ones = {column: value for column, value in (given.get("ones") or {}).items() if column not in others}
     limits = given.get("outcome_range")

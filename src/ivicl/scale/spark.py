@@ -1,13 +1,13 @@
-"""Many studies in Spark: merged by Spark, fitted in its workers, one row a study in a Spark frame.
+"""Many studies in Spark: merged by Spark, fitted in its workers, one row per study in a Spark frame.
 
     from ivicl.scale.spark import fit_many
 
     bounds = fit_many(df, by="campaign", outcome="bought", treatment="saw", instrument="offered")
     bounds.write.parquet("bounds")
 
-Nothing runs before the frame is asked for, but for the codings that the call does not name (which value means 1, the
-outcome's range) and for clusters, which must lie in one study each: those are one small question each. A
-worker loads the model once.
+Nothing runs before the frame is asked for, except for one small query for each coding that the call does not name
+(which value means 1, the outcome's range), and one for clusters, which must not lie in two studies. A worker loads the
+model once.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 def fit_many(
     df: DataFrame, *, by: str | Sequence[str], estimator: IVBounds | None = None, **roles: Unpack[RoleArguments]
 ) -> DataFrame:
-    """Bounds for many studies: a Spark frame with one row a study, in no order.
+    """Bounds for many studies: a Spark frame with one row per study, in no particular order.
 
     Args:
-        df: the table, one row a person, or a row of weight k for k people.
+        df: the table, with one row per person, or a row of weight k for k people.
         by: the column, or columns, that tell the studies apart.
         estimator: an `IVBounds` with the method and its options; the network when None.
-        **roles: outcome, treatment, instrument, covariates, weights and the others of `IVBounds.fit`. Name the codings
-            (`ones`, `outcome_range`), and without `cluster` nothing at all runs before the frame is asked for.
+        **roles: outcome, treatment, instrument, covariates, weights and the others of `IVBounds.fit`. If the codings
+            (`ones`, `outcome_range`) are named, and without `cluster`, nothing runs before the frame is asked for.
 
     Examples:
         >>> from pyspark.sql import SparkSession  # doctest: +SKIP

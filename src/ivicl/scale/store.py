@@ -1,8 +1,8 @@
-"""Where a batch keeps its rows while it runs: a journal of JSON lines beside the output, which it becomes at the end.
+"""Where a batch keeps its rows while it runs: a journal of JSON lines beside the output, which becomes the output.
 
-Parquet cannot be appended to, and a half-written CSV cannot be told from a whole one. So rows go to
-`<output>.partial.jsonl` as they come; the output appears, complete, when all are there, and the journal goes. Rows are
-never held: of a hundred thousand studies only the numbers of those that are done are in memory.
+Parquet cannot be appended to, and a half-written CSV cannot be told from a whole one. So rows are written to
+`<output>.partial.jsonl` as they come; when all are there, the complete output is made and the journal deleted. Rows are
+not kept in memory: of a hundred thousand studies it holds only the numbers of those that are done.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ def describe(estimator: IVBounds, studies: Studies | OutcomeStudies) -> dict[str
 
 
 class Store:
-    """Rows by study number, in their order; a context, and leaving it closes the journal."""
+    """The rows of a batch by study number; a context manager that closes the journal at the end."""
 
     def __init__(self, output: str, settings: dict[str, Any], resume: bool, overwrite: bool) -> None:
         self.to_stdout = output == "-"
         self.done: set[int] = set()
-        """Studies that have a row, those of an earlier run among them."""
+        """Studies that have a row, including those of an earlier run."""
         self.failed = 0
-        """Studies that have an error, those of an earlier run among them."""
+        """How many studies have an error, including those of an earlier run."""
         self.stopped = 0
-        """Studies of grade stop, likewise."""
+        """How many studies are of grade stop, including those of an earlier run."""
         self._journal: Any = None
         if self.to_stdout:
             return
@@ -99,7 +99,7 @@ class Store:
                 raise cannot_be_written(self.output, error) from error
 
     def _read(self, settings: dict[str, Any]) -> None:
-        """What an earlier run did. One that was killed while it wrote left half a line: that study is not done."""
+        """Read what an earlier run did. If it was killed while writing, it left half a line: that study is not done."""
         whole = 0
         before = settings
         try:
@@ -157,7 +157,7 @@ class Store:
             self.stopped += row["grade"] == "stop"
 
     def finish(self, studies: Studies | OutcomeStudies) -> None:
-        """Turn the journal into the output, a few rows at a time; a kill on the way leaves the journal."""
+        """Turn the journal into the output, a few rows at a time; if killed meanwhile, the journal remains."""
         if self.to_stdout:
             return
         fresh, lines = (self.output.with_name(self.output.name + ending) for ending in (".new", ".new.jsonl"))
@@ -192,7 +192,7 @@ def _schema(studies: Studies | OutcomeStudies) -> dict[str, Any]:
 
 
 def _convert(lines: Path, fresh: Path, suffix: str, schema: dict[str, Any]) -> None:
-    """JSON lines as Parquet or CSV, streamed."""
+    """Convert JSON lines to Parquet or CSV, as a stream."""
     import polars as pl
 
     rows = pl.scan_ndjson(lines, schema=schema).select(list(schema))

@@ -1,1 +1,1 @@
-"""How near to the best possible an interval is, on laws that nobody trained on."""
+"""How close an interval comes to the best possible one, on laws that nobody trained on."""

@@ -1,8 +1,8 @@
-"""Families that are made to deceive: the alarm must ring on them.
+"""Families that are made to deceive a method: the alarm must ring on them.
 
-A law that is not captured is harmless as long as the instrument is assigned alike everywhere: the ends are then only
-wider than they could be. Here assignment and outcome follow the same hidden function of the covariates, so that who
-does not find it confounds one with the other and misses an end.
+A method that fails to capture a law does no harm as long as the instrument is assigned with the same probability
+everywhere: the ends are then only wider than they could be. Here assignment and outcome follow the same hidden function
+of the covariates, so that a method that does not find the function suffers from confounding and misses an end.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ def _hidden(x: np.ndarray, hidden: np.ndarray) -> Drawn:
 
 
 def _parity(rng: np.random.Generator, n: int) -> Drawn:
-    """Eight fair coins; three of them act by their parity alone."""
+    """Eight fair coins; three of them matter, but only through their parity."""
     x = rng.integers(0, 2, (n, 8)).astype(np.float64)
     return _hidden(x, np.prod(2 * x[:, rng.choice(8, 3, replace=False)] - 1, axis=1))
 
 
 def _waves(rng: np.random.Generator, n: int) -> Drawn:
-    """Five even columns; one acts as a wave that goes up and down five times."""
+    """Five uniform columns; one matters, as a wave that goes up and down five times."""
     x = rng.random((n, 5))
     wave = np.sin(2 * np.pi * (5 * x[:, rng.integers(5)] + rng.random()))
     return _hidden(x, np.tanh(3 * wave))
 
 
 def _product(rng: np.random.Generator, n: int) -> Drawn:
-    """Ten normal columns; two act by the sign of their product, so that neither is associated with anything."""
+    """Ten normal columns; two matter through the sign of their product, so neither is associated with anything."""
     x = rng.normal(size=(n, 10))
     first, second = rng.choice(10, 2, replace=False)
     return _hidden(x, np.tanh(3 * x[:, first] * x[:, second]))
 
 
 def _rings(rng: np.random.Generator, n: int) -> Drawn:
-    """Six normal columns; the distance from the middle of two of them acts, in rings."""
+    """Six normal columns; what matters is the distance from the centre in two of them, in rings."""
     x = rng.normal(size=(n, 6))
     radius = np.hypot(*x[:, rng.choice(6, 2, replace=False)].T)
     return _hidden(x, np.tanh(4 * np.cos(np.pi * radius / 0.7)))
 
 
 def _checkers(rng: np.random.Generator, n: int) -> Drawn:
-    """Six columns, two of them cut into three; the fields of that board act in turn, as black and white do."""
+    """Six columns; two of the first four, cut into three parts each, form a chequerboard whose colour matters."""
     x = rng.random((n, 6))
     x[:, 4:] = np.floor(5 * x[:, 4:])
     fields = np.floor(3 * x[:, rng.choice(4, 2, replace=False)]).sum(axis=1)
@@ -56,7 +56,7 @@ def _checkers(rng: np.random.Generator, n: int) -> Drawn:
 
 
 def _odd(rng: np.random.Generator, n: int) -> Drawn:
-    """Five items of a questionnaire and an age; whether the sum of three items is odd acts."""
+    """Five items of a questionnaire and an age; what matters is whether the sum of three items is odd."""
     items = rng.binomial(4, 0.5, (n, 5)).astype(np.float64)
     total = items[:, rng.choice(5, 3, replace=False)].sum(axis=1)
     return _hidden(np.column_stack([items, rng.uniform(18, 80, n)]), 2 * (total % 2) - 1)
@@ -73,4 +73,4 @@ WITNESSES = (
     Family("checkers", "two of six columns act like the fields of a board", _checkers, points(4)),
     Family("odd", "whether the sum of three of five items is odd acts", _odd, zero_and_rest(3.0)),
 )
-"""Written after the alarm, and not looked at while it was made: what it says of these is evidence."""
+"""Written after the alarm was finished, so that how it does on these is evidence."""

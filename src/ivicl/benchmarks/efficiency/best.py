@@ -1,9 +1,9 @@
 """The best standard errors that an estimator of the ends given X can have, whatever it does with the covariates.
 
-An end is at each x a linear function of the law, so an efficient estimator adds up scores, one a person: its
-coefficient for what the person shows, less its mean, over the chance of the person's arm. Their variance, averaged over
-the rows, is the best there is. Scores are linear in the outcome, so they are kept as their values at y = 0 and y = 1,
-arrays (N, 2, 2, 2) indexed [z][t][y].
+At each x an end is a linear function of the law, so an efficient estimator adds up scores, one per person: the
+coefficient of the cell that the person falls into, minus its mean, divided by the probability of the person's arm.
+The scores' variance, averaged over the rows, is the smallest possible. Scores are linear in the outcome, so they are
+stored as their values at y = 0 and y = 1, in arrays (N, 2, 2, 2) indexed [z][t][y].
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ivicl.benchmarks.efficiency.laws import BINARY_VALUES, Seen, true_ends
 from ivicl.identification.amounts import MeanEnds, mean_ends
 
 STEP = 1e-5
-"""How much of a law is replaced to differentiate. The ends are linear between kinks, so any small step is exact."""
+"""How much of a law is moved to differentiate. The ends are linear between kinks, so any small step is exact."""
 ENDS = ("treated_lower", "treated_upper", "untreated_lower", "untreated_upper")
 
 
@@ -30,13 +30,13 @@ def efficient_se(seen: Seen, n: int) -> dict[str, tuple[float, float]]:
 
 
 def efficient_scores(seen: Seen) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """The scores of both ends by estimand: the truth plus their mean is the estimator that knows all but the ends."""
+    """The scores of both ends, by estimand: the truth plus their mean is an oracle's estimate of an end."""
     over_arm = 1 / seen.arms[:, :, None, None]
     ends = {name: derivative * over_arm for name, derivative in _derivatives(seen.soft).items()}
     truth = true_ends(seen)
     t, y = np.broadcast_arrays(np.arange(2.0)[:, None], np.arange(2.0))
     mean_t, mean_y = seen.shares[:, :, 1], seen.means.sum(axis=2)
-    # of E Y and of P(T=1) given X: plain means, since P(Z | x) is as it happens
+    # Scores of E Y and of P(T=1). They are plain means over people, and so need no weights for P(Z | x).
     outcome = y - seen.over_arms(mean_y)[:, None, None, None] + np.zeros_like(seen.soft)
     treated = t - seen.over_arms(mean_t)[:, None, None, None] + np.zeros_like(seen.soft)
     share = float(seen.over_arms(mean_t).mean())
@@ -74,7 +74,7 @@ def efficient_scores(seen: Seen) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def _derivatives(soft: np.ndarray) -> dict[str, np.ndarray]:
-    """By end, (N, 2, 2, 2): the change of the end, per share, when a share of one arm moves to one of its cells."""
+    """By end, (N, 2, 2, 2): the end's derivative when a share of an arm's people moves to one of the arm's cells."""
     at = mean_ends(soft, BINARY_VALUES)
     found = {name: np.empty_like(soft) for name in ENDS}
     for z, t, y in np.ndindex(2, 2, 2):
@@ -93,7 +93,7 @@ def _change(at: MeanEnds, there: MeanEnds, name: str) -> np.ndarray:
 
 
 def _error(seen: Seen, score: np.ndarray, n: int) -> float:
-    """The standard error of a mean of scores over n people: E[score^2 | x], averaged."""
+    """The standard error of a mean of scores over n people, from E[score^2 | x] averaged over the rows."""
     at_zero, slope = score[..., 0], score[..., 1] - score[..., 0]
     square = at_zero**2 * seen.shares + 2 * at_zero * slope * seen.means + slope**2 * seen.squares
     return float(np.sqrt(seen.over_arms(square.sum(axis=2)).mean() / n))

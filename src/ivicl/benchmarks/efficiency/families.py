@@ -1,7 +1,7 @@
-"""Six families of laws that are not drawn from the training prior: the judges of efficiency. Nobody tunes on them.
+"""Six families of laws that are not drawn from the training prior, to judge efficiency on. Nobody tunes on them.
 
-A family draws a new law for every data set (which covariates act, and how), of the same character each time. Each has
-a version with a binary outcome and one with an amount; the means are those of the same construction.
+A family draws a new law of the same character for every data set (which covariates matter, and how). Each family has a
+version with a binary outcome and one with an amount, whose means are constructed in the same way.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _sparse(rng: np.random.Generator, n: int) -> Drawn:
 
 
 def _jumps(rng: np.random.Generator, n: int) -> Drawn:
-    """Twelve regions, cut by three columns of eight, with a law of its own in each; some people defy."""
+    """Twelve regions, cut by three of eight columns, each with its own law; some people defy."""
     x = rng.random((n, 8))
     x[:, 5:] = np.floor(4 * x[:, 5:])
     first, second, third = rng.choice(8, 3, replace=False)
@@ -106,7 +106,7 @@ def _jumps(rng: np.random.Generator, n: int) -> Drawn:
 
 
 def _one_sided(rng: np.random.Generator, n: int) -> Drawn:
-    """A trial in which nobody gets the treatment unless it is offered; a baseline score says most of the outcome."""
+    """A trial in which nobody gets the treatment unless it is offered; a baseline score says much about the outcome."""
     age, woman, site = rng.uniform(20, 65, n), rng.integers(0, 2, n), rng.integers(0, 4, n)
     baseline = np.clip(rng.normal(0.5, 0.22, n), 0.0, 1.0)
     of_site = rng.normal(0.0, 0.4, 4)[site]
@@ -117,7 +117,7 @@ def _one_sided(rng: np.random.Generator, n: int) -> Drawn:
 
 
 def _weak(rng: np.random.Generator, n: int) -> Drawn:
-    """Three to ten in a hundred comply; who is treated otherwise, and how they fare, depends on the same things."""
+    """3 to 10 % comply; whether the others are treated, and how they fare, depends on the same covariates."""
     x = _correlated(rng, n, 6, 0.4)
     taste, health = direction(rng, x), direction(rng, x)
     compliers = 0.03 + 0.07 * expit(2 * health)
@@ -128,7 +128,7 @@ def _weak(rng: np.random.Generator, n: int) -> Drawn:
 
 
 def _assigned_by_covariates(rng: np.random.Generator, n: int) -> Drawn:
-    """The instrument is more likely for some, and they are also those who fare better and gain more."""
+    """The instrument is more likely for some people, who also fare better and gain more."""
     x = _correlated(rng, n, 5, 0.2)
     x[:, 4] = x[:, 4] > 0.3
     offered, health, taste = (direction(rng, x) for _ in range(3))

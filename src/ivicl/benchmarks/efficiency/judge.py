@@ -1,7 +1,7 @@
-"""A run of the judge: which data sets there are, all of them answered, and how long the whole would take.
+"""A run of the judge: which data sets there are, the verdict on each, and how long the full run would take.
 
-Data sets are judged side by side, one on each core: nearly all of the time is the graph's, which a second thread inside
-a pass speeds up little. What is found does not depend on how many there are at once.
+Data sets are judged in parallel, one per core: nearly all of the time goes into the network's graph, and a second
+thread inside a pass speeds that up little. The results do not depend on how many are judged at once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Plan:
 
 
 FULL = Plan({300: 100, 1_000: 100, 4_000: 40, 16_000: 20, 64_000: 10}, {1_000: 40, 4_000: 20}, 20_261_116)
-"""The judge. Its seed is for judging alone."""
+"""The full run. Its seed is used for judging and for nothing else."""
 QUICK = Plan({300: 8, 1_000: 8, 4_000: 4}, {1_000: 4, 4_000: 2}, 7)
-"""For use while something is being made: few data sets, none of them the judge's."""
+"""For use during development: few data sets, none of which is in the full run."""
 
 
 def cases(families: Iterable[Family], sizes: Mapping[int, int]) -> list[Case]:
-    """Small ones first."""
+    """All data sets of these families, small ones first."""
     chosen = list(families)
     return [
         Case(family, version, n, k)
@@ -63,7 +63,7 @@ def judge(
 ) -> dict[str, Any]:
     """The part "efficiency" of the model card (`summary.summarise` says what is in it).
 
-    `workers` data sets are judged at a time; as many as there are cores unless said.
+    `workers` data sets are judged at a time; by default as many as there are cores.
     """
     workers = workers or threads()
     named = {family.name for family in adversarial}
@@ -83,7 +83,10 @@ def judge(
 
 
 def full_run_minutes(verdicts: Sequence[Verdict]) -> float:
-    """One by one, from the seconds that these took: the nearest size of the same version, in proportion to people."""
+    """How long the full run would take, one data set at a time.
+
+    Scaled up from these verdicts: the seconds of the nearest size of the same version, in proportion to people.
+    """
     total = 0.0
     for version in VERSIONS:
         mine = [each for each in verdicts if each.version == version]

@@ -1,7 +1,7 @@
-"""A law of people at given covariates, with everything known: what is seen, the true ends, and data drawn from it.
+"""A fully known law of people at given covariates: what is observed, the true ends, and data drawn from it.
 
 Shapes: N rows; types are always-takers, never-takers, compliers, defiers. Y(0) and Y(1) are independent given the type
-and x, so every law here is that of real people and keeps the instrumental inequalities at every x.
+and x, so every law here could be that of real people and satisfies the instrumental inequalities at every x.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BINARY_VALUES = np.array([0.0, 1.0])
 
 @dataclass(frozen=True)
 class Seen:
-    """What endless data at each x would show of an outcome in [0, 1]."""
+    """What unlimited data at each x would show, for an outcome in [0, 1]."""
 
     propensity: np.ndarray
     """(N,) P(Z=1 | x)."""
@@ -54,12 +54,12 @@ class Seen:
         return spread
 
     def over_arms(self, values: np.ndarray) -> np.ndarray:
-        """(N, 2) values by z -> (N,) their mean at each x over the arms."""
+        """(N, 2) values by z -> (N,) their mean over the arms at each x."""
         mean: np.ndarray = (self.arms * values).sum(axis=1)
         return mean
 
     def without_covariates(self) -> Seen:
-        """The law, as one row, that people show who are not asked for their covariates."""
+        """The law as it is observed without covariates, as one row."""
         people = self.arms.mean(axis=0)
 
         def pooled(values: np.ndarray) -> np.ndarray:
@@ -98,9 +98,9 @@ class Law:
 
     @cached_property
     def truth(self) -> dict[str, tuple[float, float]]:
-        """The ends given X, by estimand: averages over the rows of what endless data at each row would say.
+        """The ends given X, by estimand: averages over the rows of what unlimited data at each row would say.
 
-        The LATE, a point, is there if nobody moves against the instrument.
+        The LATE, a point, is included only if there are no defiers.
         """
         found = true_ends(self.seen)
         if not self.no_defiers:

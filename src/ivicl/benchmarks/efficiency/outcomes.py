@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Character:
-    """The laws of an outcome, one for each mean."""
+    """A family of outcome laws, one for each mean."""
 
     name: str
     variance: Callable[[np.ndarray], np.ndarray]
@@ -29,7 +29,7 @@ def beta(precision: float) -> Character:
 
 
 def points(steps: int) -> Character:
-    """A score of `steps` + 1 points, binomial."""
+    """A binomial score with `steps` + 1 values."""
     return Character(
         f"score of {steps + 1} points",
         lambda mean: mean * (1 - mean) / steps,
@@ -40,8 +40,8 @@ def points(steps: int) -> Character:
 def zero_and_rest(precision: float) -> Character:
     """Many zeros and a rest that is skewed, as earnings and sales are.
 
-    The rest is a Beta law. A larger mean comes from both, more people above zero and more for each of them, and in such
-    a way that every mean from 0 to 1 is possible.
+    The rest is a Beta law. A larger mean comes both from more people above zero and from larger amounts among them, in
+    such a way that every mean from 0 to 1 is possible.
     """
 
     def above(mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ class Answer:
     """What is claimed about one estimand."""
 
     lower: np.ndarray
-    """(A,) where the interval starts that is to hold the set with 1 - alpha, for each alpha asked."""
+    """(A,) for each alpha asked, the lower end of the interval that is to hold the set with probability 1 - alpha."""
     upper: np.ndarray
     lower_mean: float
     """The best guess of the lower end."""
@@ -34,11 +34,11 @@ class Answer:
 
 
 Predict = Callable[[IVData, Sequence[float]], Mapping[str, Answer]]
-"""From data and levels alpha to an answer for each estimand that it knows: ATE, EY1, EY0, ATT, ATU, LATE."""
+"""From data and alphas to an answer for each estimand that the predictor knows: ATE, EY1, EY0, ATT, ATU, LATE."""
 
 
 def of_model(model: Model) -> Predict:
-    """The network in this file, as the product uses it; the LATE from a pass in which it may assume no defiers.
+    """The network of a model file, used as the method `ivicl` uses it; the LATE is from a pass that assumes no defiers.
 
     A pass uses one core, so that several data sets can be answered at once.
     """
@@ -59,7 +59,7 @@ def of_model(model: Model) -> Predict:
 
 
 def of_method(name: str) -> Predict:
-    """A method that ships, asked for the whole set; it needs a posterior of the ends, or their standard errors."""
+    """A registered method, asked for the whole set; it must give a posterior of the ends, or their standard errors."""
     method = resolve(name)
     request = Request(covers="set", own=method.own_options({}))
 

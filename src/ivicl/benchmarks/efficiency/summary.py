@@ -1,4 +1,4 @@
-"""What the verdicts come to: figures by family and size, pooled ones for the card, and a table to read."""
+"""A summary of the verdicts: figures by family and size, pooled figures for the card, and a table to read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from ivicl.benchmarks.efficiency.verdicts import LEVELS, MARGIN, VERSIONS, Verdict
 
 SMALL = 16_000
-"""Up to here one target holds for the worst family; above, another."""
+"""Up to this many people one target applies to the worst family; above it, another."""
 JUDGED = ("ATT", "EY1", "EY0", "LATE")
-"""Estimands beside the ATE for which a share held is asked, each over all families and sizes."""
+"""Estimands beside the ATE whose coverage has a target, each over all families and sizes."""
 
 
 def summarise(verdicts: Sequence[Verdict], adversarial: Sequence[Verdict]) -> dict[str, Any]:
-    """Figures of the card, then `cells` by family, version and size, `families` over sizes, `estimands` over all."""
+    """The card's figures; then `cells` by family, version and size, `families` over sizes, `estimands` over all."""
     cells = [_figures(group) for group in _groups(verdicts, "version", "n", "family")]
     families = [_figures(group) for group in _groups(verdicts, "version", "family")]
     pooled = _figures(list(verdicts))
@@ -92,7 +92,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _mean_error(errors: Sequence[float | None]) -> float | None:
-    """Of a mean of independent figures; None, as below, where one of them has no error."""
+    """The standard error of a mean of independent figures; None if one of them has no error (see `_error`)."""
     known = [error for error in errors if error is not None]
     if not errors or len(known) < len(errors):
         return None
@@ -112,7 +112,7 @@ def _shown(value: float | None, sign: str = "") -> str:
 
 
 def as_text(found: dict[str, Any]) -> str:
-    """The cells as a table, the pooled figures below; standard errors in brackets."""
+    """The cells as a table, with the pooled figures below and standard errors in brackets."""
     levels = "".join(f"{100 * level:>6.0f}%" for level in found["levels"])
     lines = [f"{'family':20}{'n':>7}{'sets':>6}{'efficiency':>14}   held at{levels}   bias of the ends, in se"]
     for cell in found["cells"] + found["adversarial"]:

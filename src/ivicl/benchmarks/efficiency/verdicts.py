@@ -15,9 +15,9 @@ from ivicl.benchmarks.efficiency.laws import Dataset
 from ivicl.benchmarks.efficiency.predictors import Answer, Predict
 
 LEVELS = (0.50, 0.80, 0.90, 0.95, 0.99)
-"""Efficiency is that of the last."""
+"""Nominal levels of the intervals; efficiency is judged at the last."""
 MARGIN = NormalDist().inv_cdf((1 + LEVELS[-1]) / 2)
-"""Standard errors beyond an end that the best interval has: 2.576."""
+"""How many standard errors the best interval reaches beyond an end: 2.576."""
 VERSIONS = ("binary", "amounts")
 
 
@@ -31,7 +31,7 @@ class Case:
     number: int
 
     def dataset(self, seed: int) -> Dataset:
-        """The same data set whatever else is judged."""
+        """The data set, which is the same whatever else is judged."""
         key = [seed, zlib.crc32(self.family.name.encode()), VERSIONS.index(self.version), self.n, self.number]
         return self.family.dataset(np.random.default_rng(key), self.n, self.version == "amounts")
 

@@ -1,4 +1,4 @@
-"""Does the alarm ring where it should? Quiet on the prior, loud on laws made to deceive that the interval misses."""
+"""Does the alarm ring when it should? Quiet on the prior, loud on deceptive laws whose set the interval misses."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ivicl.results.diagnostics.hidden_patterns import LEVEL, fires, hidden_patte
 
 SEED = 555_300
 SHAPES = ((256, 4), (1024, 8), (2048, 12))
-"""(rows, covariates) of the prior's tables, in turn."""
+"""(rows, covariates) of the prior's tables, used in turn."""
 BATCH = 16
 TABLES = 600
 FAMILY_TABLES = {1_000: 20, 4_000: 10}
 """People -> data sets of each adversarial family and version."""
 POOR = 0.9
-"""A family is missed if its 99 % intervals hold the set less often."""
+"""A family counts as missed if its 99 % intervals hold the set less often than this."""
 
 
 def alarm(model: Any, tables: int = TABLES, sizes: dict[int, int] | None = None) -> dict[str, Any]:
-    """How often it fires on the prior, and on families whose sets the 99 % interval misses.
+    """How often the alarm fires on the prior, and on families whose sets the 99 % interval misses.
 
-    The adversarial ones were known when it was made; `witnesses` were not.
+    The adversarial families were known when the alarm was made; `witnesses` were not.
     """
     sizes = FAMILY_TABLES if sizes is None else sizes
     known, witnesses = (_missed(on_families(model, chosen, sizes)) for chosen in (ADVERSARIAL, WITNESSES))
@@ -46,7 +46,7 @@ def _missed(families: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def on_prior(model: Any, tables: int) -> dict[str, float]:
-    """On tables of every form that the prior has."""
+    """How often the alarm fires on tables of every form that the prior has."""
     from ivicl.learn.prior import PriorConfig, draw_form, generator_for, sample_rows
 
     prior, rung, small, done, k = PriorConfig.default(), 0, 0, 0, 0

@@ -1,4 +1,4 @@
-"""All lines in one run, against what the model must reach, as text and as JSON."""
+"""All lines of the card in one run, compared with what the model must reach, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ivicl.methods.pretrained.runtime import Model
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the card: where its figure stands in the results, and what it must reach."""
+    """One line of the card: where its figure is in the results, and what it must reach."""
 
     name: str
     part: str
@@ -28,7 +28,7 @@ class Line:
     target: float
     at_least: bool
     limit: str
-    """What nobody can beat, or what the paper reports."""
+    """The best that any method could reach, or what the paper reports."""
 
     def reached(self, value: float) -> bool:
         return value >= self.target if self.at_least else value <= self.target
@@ -102,9 +102,9 @@ LONG_PARTS: dict[str, Callable[[Model, bool, int], dict[str, Any]]] = {
         of_method("levis"), QUICK, progress=progress, workers=workers
     ),
 }
-"""They run only if they are named: the paper's trials, which need their data (`ivicl[data]`); half an hour, minutes on
-other data sets than the judge's, and the same for Levis et al., to stand beside it. Each is told whether to show a
-progress bar of its own, and how many cores to use."""
+"""Parts that run only if they are named. `widths` needs the data of the paper's trials (`ivicl[data]`). `efficiency`
+takes half an hour; `efficiency_quick` takes minutes, on other data sets, and `efficiency_levis` does the same for the
+method of Levis et al., for comparison. Each is told whether to show its own progress bar, and how many cores to use."""
 
 
 def _with_change(found: dict[str, float]) -> dict[str, float]:
@@ -114,9 +114,9 @@ def _with_change(found: dict[str, float]) -> dict[str, float]:
 def evaluate(
     model: Model, parts: list[str] | None = None, progress: bool = False, workers: int | None = None
 ) -> dict[str, Any]:
-    """Results of the named parts (all but the long ones by default) and the card.
+    """Results of the named parts (by default all but the long ones) and the card.
 
-    `workers` parts at a time, of one core each; as many as there are cores unless said.
+    `workers` parts run at a time, on one core each; by default as many as there are cores.
     """
     from rich.console import Console
     from rich.progress import track

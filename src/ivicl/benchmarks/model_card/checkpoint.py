@@ -1,4 +1,4 @@
-"""A network as training left it, asked like a model file: so a run can be judged while it goes on."""
+"""A network as training left it, with the interface of a model file, so that a run can be judged while it goes on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Checkpoint(Model):
         self.network = network
 
     def predict(self, *arrays: np.ndarray | None) -> Any:
-        """The posteriors of the tables of a `Stack`, whose parts these are."""
+        """The posteriors for the tables of a `Stack`, given as the stack's parts."""
         from ivicl.learn.asking import ask
 
         feed = self.graph.feed(Stack(*arrays))  # type: ignore[arg-type]
@@ -42,7 +42,7 @@ class Checkpoint(Model):
 
 
 def load(path: Path | None) -> Model:
-    """The model of a file or of a training run's folder; the shipped one where none is named."""
+    """The model in a file or in a training run's folder; the shipped one if no path is given."""
     if path is None:
         return Model.shipped()
     return Checkpoint(path) if path.is_dir() else Model.load(path)

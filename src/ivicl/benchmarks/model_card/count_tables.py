@@ -1,4 +1,4 @@
-"""Count tables of amounts, drawn from the prior with K classes at K levels, and as the network takes them."""
+"""Count tables of amounts with K levels, drawn from the prior with K classes, and as the network takes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ivicl.methods.classical.strata_graph import strata_graph
 
 @dataclass(frozen=True)
 class Kind:
-    """Of count tables."""
+    """A kind of count table."""
 
     name: str
     levels: int
@@ -33,7 +33,7 @@ KINDS = (
 
 
 def draw_laws(kind: Kind, rng: np.random.Generator, number: int) -> np.ndarray:
-    """(B,2,2,K) laws of the prior: Dirichlet shares of the 4 K^2 types, arms exchanged by a coin without defiers."""
+    """(B,2,2,K) laws of the prior: Dirichlet shares of the 4 K^2 types; without defiers a coin may swap the arms."""
     graph = strata_graph(kind.levels, not kind.no_defiers)
     cells = rng.standard_gamma(4 * GAMMA / kind.levels**2 * graph.strata, (number, graph.size))
     laws: np.ndarray = (cells @ graph.incidence.T).reshape(-1, 2, 2, kind.levels)
@@ -44,7 +44,10 @@ def draw_laws(kind: Kind, rng: np.random.Generator, number: int) -> np.ndarray:
 
 
 def draw_tables(kind: Kind, rng: np.random.Generator, number: int, people: tuple[float, float]) -> np.ndarray:
-    """(B,2,2,K) counts of even trials; amounts have somebody between 0 and 1, or they would be yes and no."""
+    """(B,2,2,K) counts of trials with equal chances of both arms.
+
+    A table of amounts has somebody strictly between 0 and 1; otherwise it would be a table of yes and no.
+    """
     tables: list[np.ndarray] = []
     while len(tables) < number:
         (law,) = draw_laws(kind, rng, 1)
@@ -58,8 +61,10 @@ def draw_tables(kind: Kind, rng: np.random.Generator, number: int, people: tuple
 
 
 def as_rows(tables: np.ndarray, kind: Kind) -> tuple[np.ndarray, ...]:
-    """The tables (B,2,2,K) as the network takes them: x, z, t, y, w, v, no_defiers; a row for each (z, t, y) of yes and
-    no, for each (z, t) of amounts."""
+    """The tables (B,2,2,K) as the network takes them: x, z, t, y, w, v, no_defiers.
+
+    A yes/no table has one row per (z, t, y), a table of amounts one row per (z, t).
+    """
     size = len(tables)
     if kind.levels == 2:
         w = tables.reshape(size, 8).astype(np.float64)

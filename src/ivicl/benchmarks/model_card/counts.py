@@ -1,4 +1,4 @@
-"""Tables without covariates: against the exact posterior, ATT beside LATE, and millions of people."""
+"""Tables without covariates: distance to the exact posterior, ATT against LATE, and tables of millions of people."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SIZES = (10**6, 10**7, 10**8)
 def against_levels(model: Any) -> dict[str, Any]:
     """Distances to the exact posterior by kind of table, and the largest of each over the kinds.
 
-    `exact` knows the counts of all levels and where they are; the network knows mean and variance. So for amounts they
-    need not agree in a small table, and no target is set.
+    `exact` knows the counts and positions of all levels; the network knows only mean and variance. So for amounts the
+    two need not agree on a small table, and no target is set.
     """
     found = {kind.name: _against(model, kind) for kind in KINDS}
     figures = ("quantile_error", "table_error_worst", "kl", "ends_error", "ATT_error")
@@ -59,9 +59,9 @@ def _against(model: Any, kind: Kind) -> dict[str, Any]:
 
 
 def one_sided_trials(model: Any, tables: int = 100) -> dict[str, float]:
-    """Randomised trials in which nobody is treated without the offer: the effect on the treated is that on compliers.
+    """Randomised trials in which nobody is treated without the offer, so that ATT and LATE are equal.
 
-    How far do the posterior means of the two heads differ? The ATT's is the middle of its ends'.
+    How far apart are the posterior means of the two heads? For the ATT, the middle of its two ends' means is taken.
     """
     kind, rng = KINDS[0], np.random.default_rng(SEED)
     counts: list[np.ndarray] = []
@@ -101,7 +101,7 @@ def huge_tables(model: Any, tables: int = 200) -> dict[str, Any]:
 
 def _efficiency(model: Any, kind: Kind, n: int, tables: int) -> dict[str, float]:
     rng = np.random.default_rng([SEED, n, kind.levels])
-    # A little of every type: at a corner of the set of laws the standard error of an end can be anything.
+    # Mix in some of every cell: at a corner of the set of laws the standard error of an end can be anything.
     laws = 0.5 * draw_laws(kind, rng, tables) + 0.5 * np.full((tables, 2, 2, kind.levels), 0.5 / kind.levels)
     counts = np.array([[rng.multinomial(n // 2, law[z].ravel()) for z in (0, 1)] for law in laws])
     counts = counts.reshape(tables, 2, 2, kind.levels)

@@ -1,4 +1,4 @@
-"""Calibration of every head on the prior: is the truth's place in its posterior uniform?"""
+"""Calibration of every head on the prior: is the place of the truth within its posterior uniform?"""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ivicl.methods.pretrained.schema_2 import POINT, QUANTITIES, Posteriors
 
 SEED = 555_100
 SHAPES = [(n, d) for n in (64, 256, 1024) for d in (2, 8, 24)]
-"""(rows, covariates) of the tables, in turn; every fourth batch has no covariates."""
+"""(rows, covariates) of the tables, used in turn; every fourth batch has no covariates instead."""
 BATCH = 32
 ROWS_AT_ONCE = 8192
 TABLES = 4000
 
 
 def calibration_of_heads(model: Any, tables: int = TABLES) -> dict[str, Any]:
-    """p of uniform places for each head, and the smallest of them by Holm over heads.
+    """p-value of uniform places for each head, and the smallest after Holm's adjustment over the heads.
 
-    The LATE is judged where the network was told that nobody defies.
+    The LATE is judged only on tables for which the network was told that nobody defies.
     """
     places: dict[str, list[np.ndarray]] = {"effect": [], **{name: [] for name in QUANTITIES}}
     rng = np.random.default_rng(SEED)
@@ -47,7 +47,7 @@ def calibration_of_heads(model: Any, tables: int = TABLES) -> dict[str, Any]:
 
 
 def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, Posteriors]]:
-    """Batches of the prior, of every form it has, with the network's answers; a table that stands twice counts once."""
+    """Batches from the prior, of every form it has, with the network's answers; a repeated table counts once."""
     from ivicl.learn.prior import PriorConfig, draw_form, generator_for, sample_rows
 
     prior, done, k = PriorConfig.default(), 0, 0
@@ -62,7 +62,7 @@ def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, Posteriors]]:
 
 
 def distinct(batch: Any) -> Any:
-    """The tables of a batch without repetitions, which stand in for tables of amounts that were none."""
+    """The tables of a batch without the repeats, which stand in for tables of amounts that turned out to be yes/no."""
     from ivicl.learn.asking import take
 
     labels = np.column_stack([batch.effect.numpy(), batch.ends.numpy(), batch.late.numpy()])
@@ -71,7 +71,7 @@ def distinct(batch: Any) -> Any:
 
 
 def answers(model: Any, batch: Any) -> Posteriors:
-    """The network's posteriors of a `TableBatch`."""
+    """The network's posteriors for a `TableBatch`."""
     x, z, t, y, w, v = (getattr(batch, name).numpy() for name in ("x", "z", "t", "y", "w", "v"))
     told = np.full(len(x), float(batch.form.no_defiers))
     step = max(1, ROWS_AT_ONCE // x.shape[1])

@@ -29,7 +29,7 @@ LEVELS = np.array([0.005, 0.05, 0.5, 0.95, 0.995])
 
 @dataclass(frozen=True)
 class LevelReference:
-    """Of B tables of one kind; Q quantities in the network's order, nan where one means nothing."""
+    """Exact posteriors of B tables of one kind; Q quantities in the network's order, nan if one is not defined."""
 
     counts: np.ndarray
     """(B,2,2,K)."""
@@ -56,7 +56,7 @@ def sample(kind: Kind, tables: int = TABLES) -> LevelReference:
     """Draw tables of a kind, and sample their exact posteriors."""
     rng = np.random.default_rng([SEED, KINDS.index(kind)])
     counts = draw_tables(kind, rng, tables, PEOPLE)
-    # The network bounds what the means allow.
+    # sharp=False because the network's bounds use only the outcome's means.
     question = Question(tuple(kind.values), no_defiers=kind.no_defiers, sharp=False, keep_draws=True)
     found = exact_posteriors(counts, rng=rng, n_draws=80_000, question=question, progress=True)
     draws = [_of_quantities(each) for each in found.draws]

@@ -1,4 +1,4 @@
-"""The lines of the model card, one function each. All take a `Model` (the exported graph: what users run)."""
+"""The lines of the model card, one function each. All take a `Model` (the exported graph, which is what users run)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def against_exact(model: Model, which: str) -> dict[str, float]:
 
 
 def distances(found: np.ndarray, truth: np.ndarray, quantile_se: np.ndarray) -> dict[str, float]:
-    """How far posteriors (B,bins) of the effect are from the true ones; `quantile_se` (B,Q) is what those miss."""
+    """How far posteriors (B,bins) of the effect are from the true ones.
+
+    `quantile_se` (B,Q) is the Monte Carlo error of the true ones' quantiles.
+    """
     ends = np.array([_ends(p) for p in found]) - np.array([_ends(p) for p in truth])
     table_error = np.abs(ends).mean(1)
     fine, rough = _coarse(truth), _coarse(found)
@@ -67,8 +70,8 @@ def calibration(model: Model, tables: int = 4000) -> dict[str, Any]:
 def synthetic(model: Model, datasets: int = 100) -> dict[str, float]:
     """The paper's synthetic benchmark at alpha = 0.01: validity, width, and the error of the ends' posterior means.
 
-    The interval is that of the product, from the lower end's 0.5 % to the upper end's 99.5 % quantile; `effect_...` is
-    the paper's, quantiles of the effect, which are only meant to hold the effect.
+    The interval is the package's own, from the lower end's 0.5 % quantile to the upper end's 99.5 % quantile.
+    `effect_...` is for the paper's interval, between quantiles of the effect, which is only meant to hold the effect.
     """
     from ivicl.benchmarks.sets.synthetic import generate
 
@@ -103,7 +106,7 @@ def synthetic(model: Model, datasets: int = 100) -> dict[str, float]:
 
 
 def noise_covariates(model: Model, tables: int = 100, n: int = 2048) -> dict[str, float]:
-    """No-covariate laws with eight covariates of pure noise added: the width should stay."""
+    """No-covariate laws with eight covariates of pure noise added: the width should not change."""
     from ivicl.learn.prior import PriorConfig, generator_for, sample_rows
 
     batch = sample_rows(PriorConfig.default(), generator_for(SEED, 1), tables, n, 0)
@@ -120,7 +123,7 @@ def noise_covariates(model: Model, tables: int = 100, n: int = 2048) -> dict[str
 
 
 def validation_loss(model: Model, tables: int = 64) -> dict[str, Any]:
-    """Nats on fixed prior tables by N and D: the mean over the 16 orbit labels, and the one true label."""
+    """Loss in nats on fixed prior tables, by N and D: the mean over the 16 orbit labels, and for the one true label."""
     from ivicl.learn.prior import PriorConfig, generator_for, sample_rows
 
     rows = []

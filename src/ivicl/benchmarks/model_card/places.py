@@ -1,4 +1,4 @@
-"""Where the truth lies in a posterior: what should be uniform over tables of the prior, and a test of whether it is."""
+"""Where the truth lies within its posterior, and a test of whether that is uniform over tables of the prior."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ BINS = 20
 def place_in_cells(edges: np.ndarray, mass: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """(B,) probability below the truth, plus a random share of its cell: uniform where the posterior is right.
 
-    Edges (B,M+1) rising, mass (B,M), truth (B,). A spike is narrower than a cell, and what lies at an end of what is
-    possible belongs to the last cell that has a width: the random share spreads both over their cell.
+    Edges (B,M+1) rising, mass (B,M), truth (B,). The random share spreads the truth over its cell, because a spike can
+    be narrower than a cell. A truth at an end of the possible values belongs to the outermost cell with a width.
     """
     inside = np.clip(truth, edges[:, 0], edges[:, -1])
     at = (edges[:, :-1] <= inside[:, None]).sum(axis=1) - 1
@@ -31,26 +31,26 @@ def place_in_cells(edges: np.ndarray, mass: np.ndarray, truth: np.ndarray, rng: 
 
 
 def effect_places(found: Posteriors, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(B,) of the effects."""
+    """(B,) places of the true effects."""
     edges = np.broadcast_to(EFFECT_EDGES, (len(found), len(EFFECT_EDGES)))
     return place_in_cells(edges, found.effect, truth, rng)
 
 
 def quantity_places(found: Posteriors, quantity: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(B,) of one of the quantities."""
+    """(B,) places of one of the quantities."""
     raw = found.anchor[:, quantity, None] + found.unit[:, quantity, None] * OFFSETS
     return place_in_cells(np.clip(raw, LOWEST[quantity], 1.0), found.mass[:, quantity], truth, rng)
 
 
 def uniform_p(places: np.ndarray) -> float:
-    """p of the chi-squared test that they are uniform."""
+    """p-value of the chi-squared test that the places are uniform."""
     histogram = np.histogram(places, np.linspace(0, 1, BINS + 1))[0]
     even = len(places) / BINS
     return chi_squared_tail(float(((histogram - even) ** 2 / even).sum()), BINS - 1)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """p-values for several tests at once: each is small only if so are all that are smaller, times what is left."""
+    """p-values adjusted for several tests at once, by Holm's step-down method."""
     adjusted, worst = {}, 0.0
     for k, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
         worst = max(worst, min(1.0, p * (len(p_values) - k)))

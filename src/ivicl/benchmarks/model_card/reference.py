@@ -63,7 +63,7 @@ def make(path: Path) -> None:
 
     counts = draw_tables()
     found = exact_posteriors(counts, rng=np.random.default_rng(SEED), n_draws=150_000, progress=True)
-    # Whole numbers take two thirds of the room that shares do.
+    # Whole numbers take two thirds of the space that shares would.
     visits = np.rint(found.effect * found.visits[:, None]).astype(np.uint32)
     np.savez_compressed(path, counts=counts, visits=visits, quantile_se=found.quantile_se.astype(np.float32))
     error, r_hat = found.quantile_se.max(), found.r_hat.max()

@@ -22,8 +22,8 @@ DATASETS = 10
 
 
 def trial_widths(model: Model, datasets: int = DATASETS) -> dict[str, Any]:
-    """Mean width over the outcome's span, as `ivicl bench` has it, that of the identified set
-    (`_set`), and the least share of valid intervals."""
+    """Mean width divided by the outcome's span, as in `ivicl bench`; the identified set's mean width (`_set`); and
+    the smallest share of valid intervals."""
     predict = of_model(model)
     found: dict[str, Any] = {"datasets": datasets}
     validity = []

@@ -1,1 +1,1 @@
-"""The benchmarks, one a file."""
+"""The benchmarks, one per file."""

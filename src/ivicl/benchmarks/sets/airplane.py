@@ -4,8 +4,8 @@ Time of year s ~ Unif(0, 10), customer type e in 1..7, fuel regime Z ~ Bernoulli
 as the paper prints it. The latent price is sensf(s) (Zt + 3) + 25 + V with Zt = -(Z - 0.5) / 0.5, standardised by the
 generator's constants and once more in the sample; T ~ Bernoulli(sigmoid(price)) is premium or regular.
 
-The trap: were the outcome to use the continuous price, Z would reach it past T and exclusion would fail. So each
-treatment has one fixed price, and Y = g(s, e, p_T) + error, with the error sharing V with T. Our choices:
+The trap: if the outcome used the continuous price, Z would affect it other than through T, and exclusion would fail. So
+each treatment has one fixed price, and Y = g(s, e, p_T) + error, with the error sharing V with T. Our choices:
 
 - RHO = 0.5, the correlation of the price noise and the demand error;
 - PRICES = (16, 25): on the generator's scale, about a standard deviation below the mean price and two above it;
@@ -33,13 +33,13 @@ PRICES = (16.0, 25.0)
 
 
 def sensf(s: np.ndarray) -> np.ndarray:
-    """Seasonal sensitivity of the price, the DeepIV generator's."""
+    """Seasonal sensitivity of the price, as in the DeepIV generator."""
     level: np.ndarray = 2.0 * ((s - 5) ** 4 / 600 + np.exp(-4 * (s - 5) ** 2) + s / 10 - 2)
     return level
 
 
 def demand(s: np.ndarray, emotion: np.ndarray, price: np.ndarray | float) -> np.ndarray:
-    """Standardised mean demand at a price, the DeepIV generator's."""
+    """Standardised mean demand at a price, as in the DeepIV generator."""
     mean: np.ndarray = (100 + (10 + price) * emotion * sensf(s) - 2 * price - OUTCOME_MEAN) / OUTCOME_SD
     return mean
 
@@ -68,9 +68,9 @@ def dataset(setting: str = "default", seed: int = 0, n: int = 2048, rho: float =
 
 
 def _sharp_width(s: np.ndarray, price_mean: float, price_sd: float, points: int = 64) -> float:
-    """1 - mean over s of |P(T=1 | z=1, s) - P(T=1 | z=0, s)|, V integrated out.
+    """1 - mean over s of |P(T=1 | z=1, s) - P(T=1 | z=0, s)|, with V integrated out.
 
-    Exact wherever the instrument pushes everybody with the same s the same way, which it does: Z moves the price by a
+    Exact if the instrument pushes everybody with the same s the same way, which it does: Z moves the price by a
     function of s alone.
     """
     v = PRICE_SD * np.array([NormalDist().inv_cdf((k + 0.5) / points) for k in range(points)])

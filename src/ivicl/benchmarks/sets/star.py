@@ -1,8 +1,8 @@
 """STAR: class size in Tennessee as an instrumental-variable benchmark.
 
-One row a child, at the first grade with a known class type. Outcome: the test score of that grade, standardised within
-grade over the children of the contrast. Observed: the child's gender, birth quarter and ethnicity, the grade, the
-teacher's degree and career ladder. Hidden: school type, free lunch, the teacher's ethnicity and experience.
+One row per child, at the first grade with a known class type. Outcome: the test score of that grade, standardised
+within grade over the children of the contrast. Observed: the child's gender, birth quarter and ethnicity, the grade,
+the teacher's degree and career ladder. Hidden: school type, free lunch, the teacher's ethnicity and experience.
 
 STAR randomised within schools, so the share of small classes may differ between school types: each data set carries
 an omnibus test of the assignment on (O, U) in `facts["randomisation_p"]`.
@@ -36,7 +36,7 @@ FORM = SettingForm((tuple(CONTRASTS), tuple(OUTCOMES), (*BETAS, Number("beta")))
 
 @lru_cache(maxsize=2)
 def entry_snapshot(path: str | Path | None = None) -> pl.DataFrame:
-    """One row a child with the values of its entry grade; scores are raw."""
+    """One row per child, with the values of the child's entry grade; scores are raw."""
     wide = load_star(path)
     by_grade = [
         wide.filter(_first_known(grade)).select(

@@ -2,12 +2,12 @@
 
 What the paper leaves open, and what we chose (written once here, repeated in docs/benchmarks.md):
 
-- the law of the covariates is drawn once a column (not once a table, not once an entry): N(5, 1) or Unif(-10, 5);
-- N(1, 2) is mean 1 and standard deviation 2, the convention of numpy and of most code;
-- W follows the law the paper gives for w_Z, one draw of the law a table: N(1, 2) or Unif(-2, 2);
-- E follows the law the paper gives for the instrument's noise, one draw of the law a table: N(0, 1) or Laplace(0, 1).
+- the law of the covariates is drawn once per column (not once per table or per entry): N(5, 1) or Unif(-10, 5);
+- N(1, 2) has mean 1 and standard deviation 2, the convention of numpy and of most code;
+- W follows the law the paper gives for w_Z, drawn once per table: N(1, 2) or Unif(-2, 2);
+- E follows the law the paper gives for the instrument's noise, drawn once per table: N(0, 1) or Laplace(0, 1).
 
-With these the strata logits of the first hundred tables have a standard deviation of 4.7 to 29.
+With these choices the strata logits of the first hundred tables have a standard deviation of 4.7 to 29.
 
 There are two truths. The paper averages the Balke-Pearl bounds given (X, E) over the rows. No method sees E, so the
 bounds that a method can hope to find are those given X alone; they are wider on average, and we compute them by
@@ -80,9 +80,9 @@ class SyntheticDataset:
 
     @cached_property
     def strata_given_x(self) -> np.ndarray:
-        """(N, 16) strata probabilities given X alone, E integrated out by antithetic draws of its own for each row.
+        """(N, 16) strata probabilities given X alone, with E integrated out by antithetic draws for each row.
 
-        Computed on first use, about 0.5 s: with 256 draws a row the mean over 2,048 rows is exact to about 0.0005.
+        Computed on first use, in about 0.5 s: with 256 draws per row the mean over 2,048 rows is exact to about 0.0005.
         """
         rng = np.random.default_rng([self.seed, 1])
         half = self.noise_draws // 2

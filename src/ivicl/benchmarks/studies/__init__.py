@@ -1,1 +1,1 @@
-"""The studies, one a file."""
+"""The studies, one per file."""

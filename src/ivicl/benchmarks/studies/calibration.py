@@ -37,7 +37,7 @@ def calibration_table(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def calibration_figure(table: pl.DataFrame, path: Path) -> Path:
-    """Coverage against the nominal level, one panel a family; methods with a single interval are flat lines."""
+    """Coverage against the nominal level, one panel per family; methods with a single interval are flat lines."""
     plt = pyplot()
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(FAMILIES), figsize=(10, 3.6), sharex=True, sharey=True, layout="constrained")

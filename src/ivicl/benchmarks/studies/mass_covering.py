@@ -1,8 +1,8 @@
 """The paper's claim, all else equal: exclusive KL against inclusive KL, with the exact posterior as the judge.
 
-Tables without covariates, one and the same Dirichlet(0.1) prior on the 16 strata. Four answers: the exact posterior,
-two variational fits (exclusive KL), and the network (inclusive KL) where a model is installed. Two kinds of tables:
-three known ones for the figure, and random ones drawn from the prior for the averages.
+The tables have no covariates, and all methods use the same Dirichlet(0.1) prior on the 16 strata. There are four
+answers: the exact posterior, two variational fits (exclusive KL), and the network (inclusive KL) if a model is
+installed. There are two kinds of tables: three known ones for the figure, and random ones from the prior for averages.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Comparison:
     effect: float | None = None
     """The true effect, for random tables."""
     problems: dict[str, str] = field(default_factory=dict)
-    """Methods that gave no answer, and why."""
+    """Methods that gave no answer -> why."""
 
 
 def known_comparisons(model: str = "", seed: int = 0) -> list[Comparison]:
@@ -102,7 +102,7 @@ def _network(counts: np.ndarray, seed: int, model: str) -> BinnedPosterior:
     return found
 
 
-# Imported late: they need scipy, without which the other answers are still worth having.
+# The variational fits are imported late: they need scipy, and without it the other answers are still worth having.
 def _mean_field(counts: np.ndarray, seed: int, model: str) -> BinnedPosterior:
     from ivicl.benchmarks import variational
 
@@ -117,13 +117,13 @@ def _logistic_normal(counts: np.ndarray, seed: int, model: str) -> BinnedPosteri
 
 @dataclass(frozen=True)
 class Fit:
-    """An answer that the exact posterior judges."""
+    """An answer that is compared with the exact posterior."""
 
     name: str
     posterior: Callable[[np.ndarray, int, str], BinnedPosterior]
     """`function(counts, seed, model)`."""
     label: str = ""
-    """In the figure, as `colour`; those of the method of this name when empty."""
+    """Label in the figure. If it or `colour` is empty, the registered method's of this name is used."""
     colour: str = ""
 
 
@@ -134,11 +134,11 @@ FITS = (
     Fit("ivicl", _network),
 )
 ORDER = (EXACT, "ivicl", "logistic-normal", "mean-field")
-"""Of the short table."""
+"""The order of rows in the short table."""
 
 
 def divergence(exact: BinnedPosterior, other: BinnedPosterior, bins: int = 128) -> float:
-    """KL(exact || other) on 128 bins, with one part in 10,000 of the other spread evenly: else it is often infinite."""
+    """KL(exact || other) on 128 bins, with one part in 10,000 of `other` spread evenly to keep it finite."""
     edges = np.linspace(-1, 1, bins + 1)
     p, q = np.diff(exact.cdf(edges)), np.diff(other.cdf(edges))
     q = (1 - 1e-4) * q / q.sum() + 1e-4 / bins
@@ -147,7 +147,7 @@ def divergence(exact: BinnedPosterior, other: BinnedPosterior, bins: int = 128) 
 
 
 def scores(comparisons: list[Comparison]) -> pl.DataFrame:
-    """One row a table and a method: ends, width, what the interval covers, KL from the exact posterior."""
+    """One row per table and method: ends, width, what the interval covers, KL from the exact posterior."""
     rows = []
     for c in comparisons:
         for method, posterior in {EXACT: c.exact, **c.fits}.items():
@@ -178,14 +178,14 @@ def _overlap(interval: tuple[float, float], bounds: tuple[float, float]) -> floa
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
-    """Means over the tables, one row a method."""
+    """Means over the tables, one row per method."""
     means = [pl.col(c).mean() for c in ("width", "covers_effect", "share_of_set", "kl_from_exact")]
     grouped = table.group_by("method").agg(*means, tables=pl.len())
     return grouped.sort(pl.col("method").cast(pl.Enum(ORDER)))
 
 
 def mass_covering_figure(comparisons: list[Comparison], path: Path) -> Path:
-    """One panel a table: the exact posterior of the effect, the variational fits, the network, the identified set."""
+    """One panel per table: the exact posterior of the effect, the variational fits, the network, the identified set."""
     plt = pyplot()
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(comparisons), figsize=(3.4 * len(comparisons), 3.6), layout="constrained")
@@ -204,14 +204,15 @@ def mass_covering_figure(comparisons: list[Comparison], path: Path) -> Path:
                     label, shade = fit.label or name_of(fit.name), fit.colour or colour_of(fit.name)
                     axis.step(centre, density, where="mid", color=shade, linewidth=1.2, label=label)
             axis.set(title=f"{case.name}, n = {int(case.counts.sum()):,}", xlabel="average effect", yticks=[])
-            axis.set_ylim(0, 2.2 * float(exact.max()))  # the fits' spikes go on above: the scale is the exact one's
+            # The scale follows the exact posterior; spikes of the fits may be cut off.
+            axis.set_ylim(0, 2.2 * float(exact.max()))
         np.atleast_1d(axes)[0].set_ylabel("posterior density")
         legend(figure, np.atleast_1d(axes)[0], 5)
         return save(figure, path)
 
 
 def compute(tables: int, model: str) -> Shown:
-    """The known tables and so many random ones."""
+    """The known tables, and `tables` random ones."""
     known, random = known_comparisons(model), random_comparisons(tables, model=model)
     columns = ("width", "covers_effect", "share_of_set", "kl_from_exact")
     lines = [

@@ -74,7 +74,7 @@ STUDY = Study(
         quick_settings=sweep(SIZES[:3:2], DIMENSIONS[::4], 1024),
         table=sensitivity_table,
         figure=sensitivity_figure,
-        first_seed=1000,  # apart from those of the calibration
+        first_seed=1000,  # so that no data set is also in the calibration study
         alpha=0.1,
     ),
     in_paper=True,

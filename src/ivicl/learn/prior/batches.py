@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 ESTIMANDS = ("ATE", "EY1", "EY0", "ATT", "ATU")
-"""Whose identified sets are labelled, in this order: lower end, upper end, lower end, ..."""
+"""The estimands whose identified sets are labels, in this order: lower end, upper end, lower end, ..."""
 
 
 @dataclass(frozen=True)
@@ -17,20 +17,20 @@ class Form:
     """What kind of tables a batch holds."""
 
     groups: int = 2
-    """Outcome classes."""
+    """How many outcome classes there are."""
     amounts: bool = False
     """The outcome is an amount in [0, 1]; otherwise 0 or 1."""
     no_defiers: bool = False
-    """Nobody moves against one direction, and the network is told so (not which)."""
+    """Nobody moves against one direction of the instrument, and the network is told so (but not which direction)."""
 
 
 BINARY = Form()
-"""An outcome of 0 and 1, and nothing assumed of anybody."""
+"""An outcome of 0 and 1, and no assumption about defiers."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What is true of B tables."""
+    """What is true about B tables."""
 
     effect: Tensor
     """(B,) the average effect."""
@@ -39,7 +39,7 @@ class Labels:
     ends: Tensor
     """(B, 10) lower and upper end of the identified set of each of ESTIMANDS."""
     late: Tensor
-    """(B,) the effect among those whom the instrument moves; means something where nobody moves the other way."""
+    """(B,) the effect among those whom the instrument moves; only meaningful if nobody moves the other way."""
 
     @property
     def lower(self) -> Tensor:
@@ -69,14 +69,14 @@ class TableBatch(Labels):
     w: Tensor
     """(B, N) frequency weights; 0 is padding."""
     law: Tensor
-    """(B, N, 2, 2, 2) E[1-Y, Y; T=t | Z=z, x], indexed [z][t][y]: for an outcome of 0 and 1 its law."""
+    """(B, N, 2, 2, 2) E[1-Y, Y; T=t | Z=z, x], indexed [z][t][y]: the law itself, if the outcome is 0 or 1."""
     propensity: Tensor
     """(B, N) P(Z=1 | x)."""
     form: Form = BINARY
 
     @property
     def orbit(self) -> Tensor:
-        """(B, 16) the effect after permutations of what nobody sees. Column 0 is `effect`."""
+        """(B, 16) the effect after permutations of what cannot be observed. Column 0 is `effect`."""
         return self.draws
 
     def to(self, device: torch.device | str) -> Self:
@@ -91,7 +91,7 @@ class CountBatch(Labels):
     counts: Tensor
     """(B, 2, 2, 2) float64, indexed [z][t][y]: people, or the sums of 1-Y and of Y."""
     spread: Tensor
-    """(B, 2, 2) variance of the outcome by [z][t], over m (1-m): 1 for an outcome of 0 and 1."""
+    """(B, 2, 2) variance of the outcome by [z][t], divided by m (1-m) for mean m: 1 for an outcome of 0 and 1."""
     form: Form = BINARY
 
     def to(self, device: torch.device | str) -> Self:

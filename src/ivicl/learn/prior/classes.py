@@ -1,7 +1,8 @@
 """Outcomes that are amounts: G classes of outcome, each with a law on a fine grid of [0, 1].
 
-A person's stratum says his treatment type and his outcome class under T=0 and under T=1; the class's law then gives the
-amount. Two classes, all at 0 and all at 1, are the binary prior. B tables, G classes, L points of the grid.
+A person's stratum gives the treatment type and the outcome classes under T=0 and under T=1; the amount is then drawn
+from the class's law. Two classes, one at 0 and one at 1, are the binary prior. B tables, G classes, L points of the
+grid.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Classes:
     law: Tensor
     """(B, G, L) probabilities of the amounts in each class."""
     binary: bool
-    """Two classes, all at 0 and all at 1: what is drawn is the class itself."""
+    """There are two classes, one at 0 and one at 1: the outcome is the class itself."""
 
     @property
     def groups(self) -> int:
@@ -43,7 +44,7 @@ class Classes:
         return replace(self, values=self.values[tables], law=self.law[tables])
 
     def clipped(self, low: Tensor, high: Tensor) -> Classes:
-        """Amounts clipped to each table's [low, high] (B,), which becomes [0, 1]."""
+        """Amounts clipped to each table's [low, high], both (B,), which is then scaled to [0, 1]."""
         values = ((self.values - low[:, None]) / (high - low)[:, None]).clamp(0, 1)
         return replace(self, values=values)
 
@@ -54,22 +55,24 @@ def binary_classes(batch: int, device: torch.device) -> Classes:
 
 
 def draw_classes(config: PriorConfig, g: torch.Generator, batch: int, groups: int) -> Classes:
-    """Classes of amounts: scales of few points or a fine grid; on it points, bumps from narrow to U-shaped, and zeros
-    with a skewed rest."""
+    """Classes of amounts, on a scale of few points or on a fine grid.
+
+    The law of a class is a single point, a bump from narrow to U-shaped, or zeros with a skewed rest.
+    """
     shape = (batch, groups, 1)
     levels = torch.where(coin((batch,), g, config.scale_share), integers((batch,), g, 3, 10), POINTS)
     place = torch.arange(POINTS, device=g.device)
     exists = place < levels[:, None]
     values = (place / (levels[:, None] - 1)).clamp(max=1.0)
-    # A bump is a beta density at the grid's points, kept off 0 and 1, where it may be infinite.
+    # A bump is a beta density at the grid's points, kept away from 0 and 1, where it may be infinite.
     inner = (values * (1 - 1e-2) + 5e-3)[:, None]
-    # Centres anywhere, or in half of the tables mostly near 0 and 1: means as far apart as those of yes and no.
+    # Centres are anywhere, or in half of the tables mostly near 0 and 1: means nearly as far apart as for yes/no.
     even = uniform(shape, g, 0.02, 0.98)
     centre = torch.where(coin((batch, 1, 1), g, 0.5), even, (0.5 * torch.pi * even).sin().square())
     size = log_uniform(shape, g, 0.4, 200.0)
     bump = (centre * size - 1) * inner.log() + ((1 - centre) * size - 1) * (1 - inner).log()
     bump = torch.softmax(bump.masked_fill(~exists[:, None], -torch.inf), -1)
-    # Points in random order, so that two classes stand at one point only where there are fewer points than classes.
+    # Points are used in random order, so that two classes share a point only if there are fewer points than classes.
     order = torch.rand(batch, POINTS, generator=g, device=g.device).masked_fill(~exists, 2.0).argsort(-1)
     turn = torch.arange(groups, device=g.device) % levels[:, None]
     point = torch.nn.functional.one_hot(order.gather(1, turn), POINTS).to(values)

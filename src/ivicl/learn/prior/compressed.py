@@ -1,7 +1,7 @@
-"""Tables with a few discrete covariates, as weighted rows: (cells of the covariates) x (cells of z, t and, if it is 0
-or 1, y). An amount's row has the number of its people, their mean amount and its variance.
+"""Tables with a few discrete covariates, as weighted rows: one row per covariate cell, z, t and, if y is 0 or 1, y. For
+an amount, a row has the number of its people, their mean amount and its variance.
 
-They stand for populations of any size. B tables, C covariate cells, D columns, N = 8 C rows at most.
+These tables can have populations of any size. B tables, C covariate cells, D columns, at most N = 8 C rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ivicl.learn.prior.sampler import (
 from ivicl.learn.prior.strata import strata_of
 
 ONE_HOT = 3
-"""Levels of a factor that is coded as 0/1 columns."""
+"""How many levels a factor that is coded as 0/1 columns has."""
 
 
 def sample_compressed(
@@ -86,7 +86,7 @@ def _factors(g: torch.Generator, batch: int, cells: int, columns: int, one_hot: 
             digits.append(rest % levels[:, d, None])
             rest = rest // levels[:, d, None]
         else:
-            digits.append(rest)  # beyond its levels: a cell that does not exist
+            digits.append(rest)  # a digit beyond its levels marks a cell that does not exist
     return torch.stack(digits, -1), levels
 
 
@@ -123,7 +123,7 @@ def _logits(g: torch.Generator, digit: Tensor, levels: Tensor, x: Tensor, size: 
 
 
 def _propensity(config: PriorConfig, g: torch.Generator, event: Tensor, cells: int, weight: Tensor) -> Tensor:
-    """(B, C) P(Z=1 | cell): one number, or one for each cell."""
+    """(B, C) P(Z=1 | cell): one number per table, or one for each cell."""
     batch = len(event)
     even = arm_probability(config, g, batch)[:, None]
     logit = standardise(normal((batch, cells, 1), g), weight)[..., 0]

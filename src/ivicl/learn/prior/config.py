@@ -26,7 +26,7 @@ class PriorConfig:
     gamma: float = GAMMA
     """Concentration of the Dirichlet target on the 16 strata; small is sparse."""
     target_floor: float = 1e-12
-    """Targets are clamped here before their logarithm is taken; tables of counts need no logarithm and no clamp."""
+    """Targets are clamped to at least this before their logarithm is taken; count tables need no logarithm or clamp."""
     standardise_logits: bool = True
     """Repair 1: each logit column has mean 0 and sd 1 over the rows, times an explicit scale."""
     logit_scale: tuple[float, float] = (0.2, 30.0)
@@ -40,7 +40,7 @@ class PriorConfig:
     logits_from_covariates: bool = True
     """Repair 3: logits are functions of the covariates the table keeps, so that D = 0 means one law for all rows."""
     free_intercept_share: float = 0.0
-    """Share of row tables whose mean strata come as they come: intercepts are independent normals, with no target."""
+    """Share of row tables whose mean strata have no target: their intercepts are independent normals."""
     free_intercept_scale: tuple[float, float] = (1.0, 30.0)
     """Log-uniform range of the logit scale in those tables; the synthetic benchmark has 4.6 to 24."""
     free_intercept_ratio: tuple[float, float] = (0.3, 6.0)
@@ -65,13 +65,13 @@ class PriorConfig:
     network_layers: int = 4
     """Most layers of the random networks whose hidden units are covariates (family `scm`)."""
     network_units: int = 32
-    """Most units of their layers (more where the columns need it)."""
+    """Most units per layer of these networks (more if the columns need it)."""
     discrete_share: float = 0.5
     """Share of tables that have discrete columns."""
     max_levels: int = 10
     """Most levels of a discrete column."""
     one_hot_share: float = 0.35
-    """Share of those tables in which one factor is a group of 0/1 columns, as an encoded text column is."""
+    """Share of those tables in which one factor is a group of 0/1 columns, like an encoded text column."""
     all_relevant_share: float = 0.4
     """Share of tables in which every covariate may matter; in the others a random subset does and the rest is noise."""
 
@@ -89,25 +89,25 @@ class PriorConfig:
     positivity: float = 0.02
     """P(Z=1|x) is clipped to [positivity, 1 - positivity]."""
 
-    # --- designs made frequent by rules that look at the data alone
+    # --- designs that are made frequent by rules that depend on the data alone
     one_sided_share: float = 0.27
     """Share of tables proposed as one-sided (all four sides alike)."""
     perfect_share: float = 0.04
-    """Share of tables proposed with everybody doing as the instrument says (or everybody the opposite)."""
+    """Share of tables proposed in which everybody does as the instrument says (or everybody does the opposite)."""
 
     # --- amounts
     amounts_share: float = 0.5
     """Share of the tables whose outcome is an amount; the others are yes or no."""
     most_classes: int = 6
-    """Outcome classes of an amount: from 2 to this many."""
+    """An amount has from 2 to this many outcome classes."""
     scale_share: float = 0.35
     """Share of the amounts that are scales of 3 to 10 points."""
     sample_range_share: float = 0.4
-    """Share of the amounts whose range is the sample's own: labels are of the outcome clipped to it."""
+    """Share of the amounts whose range is the sample's: labels are then of the outcome clipped to that range."""
     no_defiers_share: float = 0.3
     """Share of the tables in which nobody moves against one direction, and the network is told so."""
     unsaid_share: float = 0.25
-    """Share of the others, if they have covariates, in which nobody does either and the network is not told: trials."""
+    """Share of the other tables with covariates in which nobody does so either, but the network is not told: trials."""
 
     # --- sizes of compressed tables
     population: tuple[float, float] = (20.0, 5e7)
@@ -155,7 +155,7 @@ class PriorConfig:
         return presets[name]()
 
     def concentration(self, groups: int) -> float:
-        """Of the Dirichlet on the 4 G^2 strata: the four treatment types stay Dirichlet(4 gamma) for every G."""
+        """That of the Dirichlet on the 4 G^2 strata: the four treatment types are Dirichlet(4 gamma) for every G."""
         return 4 * self.gamma / groups**2
 
     def with_options(self, **changes: Any) -> PriorConfig:

@@ -1,7 +1,7 @@
 """Tables without covariates: one Dirichlet draw of the strata, counts or moments of the outcome, any population.
 
-Given the counts, the split of what nobody sees is still Dirichlet, whatever the rest is. So fresh splits give as many
-exact posterior draws of the effect as one likes. B tables, S strata, G classes, L amounts.
+Given the counts, the split of what cannot be observed is still Dirichlet, whatever the rest is. So new splits give as
+many exact posterior draws of the effect as one likes. B tables, S strata, G classes, L amounts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def counts_for_arms(
     n_draws: int,
     form: Form = BINARY,
 ) -> CountBatch:
-    """The same for given arm sizes (B, 2), float64."""
+    """Like `sample_counts`, for given arm sizes (B, 2), float64."""
     strata, concentration = strata_of(form.groups), config.concentration(form.groups)
     event = draw_events(len(arms), config.one_sided_share, config.perfect_share, g)
     allowed = allowed_strata(g, len(arms), form)
@@ -70,7 +70,7 @@ def counts_for_arms(
 def _moments(
     config: PriorConfig, g: torch.Generator, classes: Classes, arms: Tensor, cells: Tensor
 ) -> tuple[Classes, Tensor, Tensor]:
-    """Amounts drawn for everybody: sums of 1-Y and Y by [z][t], spread of Y, and the classes in the range used."""
+    """Draw amounts for everybody: the classes in the range used, sums of 1-Y and Y by [z][t], and the spread of Y."""
     law = torch.einsum("bztg,bgl->bztl", cells, classes.law.to(cells))
     people = torch.unflatten(multinomial_counts(arms, law.flatten(2), g), -1, law.shape[2:])  # (B, 2, 2, L)
     seen = people.sum((1, 2)) > 0
@@ -84,7 +84,7 @@ def _moments(
 def moments(people: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """(..., 2) sums of 1-Y and Y, and the spread Var(Y) / (m (1-m)) in [0, 1], of people (..., L) with these values.
 
-    Where everybody has 0, or everybody has 1, or nobody is there, the spread is that of an outcome of 0 and 1: 1.
+    If everybody has 0, or everybody has 1, or there is nobody, the spread is 1, as for an outcome of 0 and 1.
     """
     total = people.sum(-1)
     one = (people * values).sum(-1)
@@ -98,7 +98,7 @@ def moments(people: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
 def _strata(
     event: Tensor, arms: Tensor, concentration: float, g: torch.Generator, groups: int, allowed: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Strata (B, S) given that the event happens in arms of these sizes; a rejected proposal turns ordinary."""
+    """Strata (B, S) given that the event happens in arms of these sizes; a rejected proposal becomes ordinary."""
     table = breaks(groups).to(arms.device)
     restricted = table.any(-1)[event].double()  # (B, 2) arms in which the event forbids something
     sides = restricted.sum(-1)

@@ -1,18 +1,18 @@
-"""Designs that are common in life and rare under the prior, made frequent by rules that look at the data alone.
+"""Designs that are common in practice but rare under the prior, made frequent by rules that depend on the data alone.
 
-An event forbids a treatment in an arm: nobody treated when Z = 0, say. A table chosen because its data satisfy the
-event has the same p(parameters | table) as any other. To draw (parameters, table) given the event without waiting:
+An event forbids a treatment in an arm, for example that anybody is treated when Z = 0. A table chosen because its data
+satisfy the event has the same p(parameters | table) as any other. To draw (parameters, table) given the event directly:
 
-1. the mean mass q of the strata that could break it is drawn with density prior(q) * (1 - eps q)^n, which bounds the
-   event's probability from above; the rest of the Dirichlet target does not depend on q;
+1. the mean mass q of the strata that could break it is drawn with density prior(q) * (1 - eps q)^n, where the second
+   factor bounds the event's probability from above; the rest of the Dirichlet target does not depend on q;
 2. the parameters are kept with probability P(event | parameters, X) / (1 - eps q)^n. People are independent, so the
    numerator is a product over rows;
-3. the rows are drawn given the event, which again is a rule for each row alone.
+3. the rows are drawn given the event, which again can be done for each row alone.
 
 `eps` is the smallest probability of the arms concerned. The bound assumes that the mean strata meet their target; the
 shift meets it nearly, so step 1 uses SLACK * eps, and a ratio above 1 is cut (docs/prior.md has the share of tables).
-The proposal's normaliser depends on eps and n, so selection also tilts the law of X and of the instrument. Both are
-ancillary: given the table, they say nothing about the strata.
+The proposal's normaliser depends on eps and n, so the selection also changes the law of X and of the instrument. Both
+are ancillary: given the table, they say nothing about the strata.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ for _event, _cells in enumerate([[], [(0, 1)], [(1, 0)], [(0, 0)], [(1, 1)], [(0
 
 @cache
 def breaks(groups: int) -> Tensor:
-    """(event, z, stratum): does the stratum break the event in arm z? For the strata of so many outcome classes."""
+    """(event, z, stratum): does the stratum break the event in arm z? For the strata of this many outcome classes."""
     takes = strata_of(groups).takes
     return torch.stack([FORBIDDEN[:, z][:, takes[:, z]] for z in (0, 1)], 1)
 
 
 def possible(event: Tensor, allowed: Tensor | None, groups: int) -> Tensor:
-    """The events (B,) that some allowed stratum (B, S) satisfies; the others turn ordinary."""
+    """The events (B,), with 0 (no event) in place of those that no allowed stratum (B, S) satisfies."""
     if allowed is None:
         return event
     safe = (~breaks(groups).any(1).to(event.device)[event] & allowed).any(-1)
@@ -76,7 +76,7 @@ def propose_target(
 ) -> Tensor:
     """(B, S) Dirichlet targets; given an event, the unsafe mass q has density prior(q) * (1 - eps q)^exponent.
 
-    `allowed` (B, S) keeps some strata empty: the others are Dirichlet all the same.
+    `allowed` (B, S) keeps some strata empty; the others are still Dirichlet.
     """
     size = strata_of(groups).size
     target = dirichlet((len(event), size), g, concentration)
@@ -94,7 +94,7 @@ def propose_target(
         part = torch.nonzero((eps[chosen] == 1) == exact).flatten()
         if len(part):
             at = chosen[part]
-            # Where no allowed stratum is unsafe (no defiers, and everybody does as he is told), q is 0 all the same.
+            # If no allowed stratum is unsafe (no defiers, and everybody does as they are told), q is still about 0.
             q[part, 0] = tilted_beta(a[part].clamp_min(1e-9), b[part], eps[at], exponent[at], g)
     raw = gamma(torch.full((len(chosen), size), concentration, dtype=torch.float64, device=g.device), g)
     target[chosen] = q * _unit(raw * inside) + (1 - q) * _unit(raw * outside)
@@ -141,7 +141,7 @@ def log_probability(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor,
 
 
 def log_ratio(event: Tensor, p: Tensor, propensity: Tensor, count: Tensor, target: Tensor, groups: int = 2) -> Tensor:
-    """(B,) log of the probability with which a proposal is kept; at most 0 when the shift met its target."""
+    """(B,) log of the probability with which a proposal is kept; at most 0 if the shift has met its target."""
     eps = SLACK * smallest_arm(event, propensity).double()
     mass = (target * breaks(groups).any(1).to(target)[event]).sum(-1)
     return log_probability(event, p, propensity, count, groups) - count.sum(-1) * torch.log1p(-eps * mass)

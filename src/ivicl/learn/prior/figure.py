@@ -52,7 +52,7 @@ def spread(draws: pl.DataFrame) -> pl.DataFrame:
 
 
 def draw_figure(draws: pl.DataFrame) -> Any:
-    """One panel a number of covariates; each prior a stepped density on common bins."""
+    """One panel per number of covariates; each prior is a stepped density on common bins."""
     from matplotlib.figure import Figure
 
     dimensions = draws["covariates"].unique().sort().to_list()

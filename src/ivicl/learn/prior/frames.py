@@ -1,4 +1,4 @@
-"""Tables of the prior as data frames: long format, one row a person or weighted row; labels in a second frame."""
+"""Tables of the prior as data frames in long format, one row per person or weighted row; labels in a second frame."""
 
 from __future__ import annotations
 

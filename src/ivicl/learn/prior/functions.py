@@ -1,5 +1,5 @@
 """Random functions of the covariates. Each family makes random features of x and mixes them with independent weights,
-one set for each output, so that the outputs are exchangeable: what the pair swaps need.
+one set for each output, so that the outputs are exchangeable, which the pair swaps need.
 
 b tables, N rows, D covariates (standardised), K outputs.
 """
@@ -45,7 +45,7 @@ def random_functions(x: Tensor, outputs: int, families: Shares, g: torch.Generat
 def standardise(values: Tensor, weight: Tensor) -> Tensor:
     """Columns (B, N, K) to weighted mean 0 and sd 1; a constant column becomes 0. weight (B, N) sums to 1.
 
-    For numbers made here: float32, none of the care that a user's units need (`network.prepare`).
+    For numbers made here: float32, without the care that a user's units need (`network.prepare`).
     """
     mean = torch.bmm(weight[:, None], values)
     centred = values - mean
@@ -55,7 +55,7 @@ def standardise(values: Tensor, weight: Tensor) -> Tensor:
 
 
 def activate(h: Tensor, g: torch.Generator) -> Tensor:
-    """One activation a table, drawn from the thirteen; h (b, N, E)."""
+    """Apply one activation per table, drawn from the thirteen, to h (b, N, E)."""
     which = integers((len(h),), g, 0, len(ACTIVATIONS) - 1).tolist()
     return torch.stack([ACTIVATIONS[k](table) for k, table in zip(which, h, strict=True)])
 
@@ -65,7 +65,7 @@ def _linear(x: Tensor, outputs: int, g: torch.Generator) -> Tensor:
 
 
 def _sparse(x: Tensor, outputs: int, g: torch.Generator) -> Tensor:
-    """Linear, each output in a few covariates of its own."""
+    """Linear, with each output depending on a few covariates of its own."""
     batch, _, columns = x.shape
     kept = coin((batch, columns, outputs), g, uniform((batch, 1, 1), g, min(0.5, 1.5 / columns), 0.7))
     return x @ (normal((batch, columns, outputs), g) * kept)
@@ -112,7 +112,7 @@ def _mlp(x: Tensor, outputs: int, g: torch.Generator, width: int = 32) -> Tensor
 
 
 def _trees(x: Tensor, outputs: int, g: torch.Generator, trees: int = 6, depth: int = 3) -> Tensor:
-    """A sum of oblivious trees: each level of a tree asks one question of all rows."""
+    """A sum of oblivious trees: each level of a tree makes the same split for all rows."""
     batch, rows, _ = x.shape
     questions = trees * depth
     usable = (x != 0).any(1).float() + 1e-6
@@ -129,7 +129,7 @@ def _trees(x: Tensor, outputs: int, g: torch.Generator, trees: int = 6, depth: i
 
 
 def _centres(x: Tensor, outputs: int, g: torch.Generator, most: int = 24) -> Tensor:
-    """Constant on the cells of the nearest of a few random rows."""
+    """Constant on the cells of rows that have the same nearest neighbour among a few random rows."""
     batch, rows, columns = x.shape
     row = integers((batch, most, 1), g, 0, rows - 1).expand(batch, most, columns)
     centre = x.gather(1, row)

@@ -1,4 +1,4 @@
-"""What is true of a table, from the law of its strata: the effect, posterior draws of it, the ends of each estimand.
+"""What is true about a table, from the law of its strata: the effect, posterior draws of it, the ends of each estimand.
 
 B tables, N rows, S strata, G outcome classes, R draws.
 """
@@ -18,7 +18,7 @@ from ivicl.learn.theory import mean_ends
 def estimand_ends(law: Tensor, propensity: Tensor, weight: Tensor) -> Tensor:
     """(B, 10) ends of ESTIMANDS from soft laws (B, N, 2, 2, 2), P(Z=1|x) (B, N) and shares (B, N) of the people.
 
-    E Y and P(T) are those of people like these under the same instrument: they use P(Z|x), not who got which Z.
+    E Y and P(T) are those expected for people like these under the same instrument: they use P(Z|x), not the drawn Z.
     """
     law, weight = law.double(), weight.double()
     least_1, most_1, least_0, most_0 = torch.einsum("bn,bne->eb", weight, mean_ends(law))
@@ -43,14 +43,14 @@ def movers_effect(mass: Tensor, effect: Tensor, strata: Strata) -> Tensor:
 
 
 def orbit_draws(mass: Tensor, effect: Tensor, orbits: Tensor) -> Tensor:
-    """(B, R) effects when what nobody sees is permuted among the strata: mass, effect (B, S), orbits (R, S)."""
+    """(B, R) effects after permuting strata that cannot be told apart: mass, effect (B, S), orbits (R, S)."""
     return torch.einsum("brs,bs->br", mass[:, orbits], effect.to(mass))
 
 
 def split_draws(
     p: Tensor, effect: Tensor, strata: Strata, concentration: float, n_draws: int, g: torch.Generator
 ) -> Tensor:
-    """(B, R) effects after fresh Dirichlet splits of what nobody sees; p (B, S), effect (B, S).
+    """(B, R) effects after new Dirichlet splits between strata that cannot be told apart; p (B, S), effect (B, S).
 
     The splits do not depend on the data, so these are exact posterior draws: a continuous version of the orbits.
     """
@@ -68,7 +68,7 @@ def split_draws(
 
 
 def clip_to_sample(classes: Classes, chosen: Tensor, low: Tensor, high: Tensor) -> tuple[Classes, Tensor, Tensor]:
-    """For the chosen tables (B,) the range of the amounts seen becomes [0, 1]; also the low end and the length used."""
+    """For the chosen tables (B,), scale the observed range to [0, 1]; also returns the low end and the length used."""
     use = chosen & (high > low)
     low, high = torch.where(use, low, 0.0), torch.where(use, high, 1.0)
     return classes.clipped(low, high), low, high - low

@@ -41,7 +41,7 @@ def integers(shape: tuple[int, ...], g: torch.Generator, low: int, high: int) ->
 
 
 def choice(n: int, g: torch.Generator, shares: tuple[tuple[str, float], ...]) -> list[tuple[str, Tensor]]:
-    """Deal n tables to named families: pairs (family, indices), families without a table left out."""
+    """Assign n tables to named families: pairs (family, indices), without families that got no table."""
     weights = torch.tensor([share for _, share in shares], device=g.device)
     which = torch.multinomial(weights, n, replacement=True, generator=g)
     groups = [(name, torch.nonzero(which == k).flatten()) for k, (name, _) in enumerate(shares)]
@@ -66,7 +66,7 @@ def beta(a: Tensor, b: Tensor, g: torch.Generator) -> Tensor:
 
 
 def symmetric_beta(shape: tuple[int, ...], g: torch.Generator, concentration: float) -> Tensor:
-    """Beta(c, c) draws for c below 1 by Joehnk's method: two uniforms a draw, nearly all accepted when c is small."""
+    """Beta(c, c) draws for c below 1 by Joehnk's method: two uniforms per draw, nearly all accepted if c is small."""
     u = torch.rand(2, *shape, generator=g, device=g.device).pow_(1 / concentration)
     total = u.sum(0)
     split = (u[0] / total).flatten()

@@ -30,14 +30,14 @@ Batch = TypeVar("Batch", TableBatch, CountBatch)
 
 @dataclass(frozen=True)
 class Laws:
-    """Parameters of B tables at the rows of their own X."""
+    """Parameters of B tables, each at the rows of its own X."""
 
     x: Tensor
     """(B, N, D) covariates."""
     count: Tensor
-    """(B, N) float64 number of people in each row: 1, or those of a cell of discrete covariates."""
+    """(B, N) float64 number of people in each row: 1, or the people in a cell of discrete covariates."""
     weight: Tensor
-    """(B, N) their share; sums to 1."""
+    """(B, N) each row's share of the people; sums to 1."""
     propensity: Tensor
     """(B, N) P(Z=1|x)."""
     p: Tensor
@@ -51,7 +51,7 @@ class Laws:
 
 
 def draw_form(config: PriorConfig, g: torch.Generator) -> Form:
-    """The kind of a batch's tables: its outcome, and whether anybody may move against the instrument."""
+    """The kind of a batch's tables: their outcome, and whether anybody may move against the instrument."""
     amounts, no_defiers = (coin((2,), g, torch.tensor([config.amounts_share, config.no_defiers_share]))).tolist()
     groups = int(integers((1,), g, 2, config.most_classes))
     return Form(groups if amounts else 2, amounts, no_defiers)
@@ -87,7 +87,7 @@ def draw_rows(
     columns: int,
     form: Form = BINARY,
 ) -> RowDraw:
-    """The same, with the parameters and the strata."""
+    """Like `sample_rows`, with the parameters and the strata as well."""
     laws = laws_given_events(config, g, batch, form, lambda event: propose_laws(config, g, event, rows, columns, form))
     z, stratum = _people(laws, g, form.groups)
     t, which = strata_of(form.groups).observe(stratum, z)
@@ -107,7 +107,7 @@ def classes_of(config: PriorConfig, g: torch.Generator, batch: int, form: Form) 
 
 
 def without_binary_samples(table: TableBatch) -> TableBatch:
-    """A table of amounts whose sample happens to be all 0 and 1 is not one: another of the batch takes its place."""
+    """Replace tables of amounts whose sample happens to be all 0 and 1 by another table of the batch."""
     if not table.form.amounts:
         return table
     spread = (table.w * ((table.y - table.y.square()) + table.v)).sum(1)
@@ -115,7 +115,7 @@ def without_binary_samples(table: TableBatch) -> TableBatch:
 
 
 def with_amounts(batch: Batch, good: Tensor) -> Batch:
-    """The same batch with the first good table in the place of those that are not."""
+    """The same batch, with the first good table in place of those that are not good."""
     place = torch.nonzero(good).flatten()
     if len(place) in (0, len(good)):
         return batch
@@ -126,7 +126,7 @@ def with_amounts(batch: Batch, good: Tensor) -> Batch:
 
 
 def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int, form: Form) -> Laws:
-    """Covariates, instrument and strata; a proposal of a table for which the event is likely, where one is set."""
+    """Covariates, instrument and strata; if an event is set, a proposal of a table for which the event is likely."""
     batch = len(event)
     if config.logits_from_covariates:
         x, logits = covariates(config, g, batch, rows, columns), None
@@ -135,7 +135,7 @@ def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: i
         base = network_columns(batch, rows, columns + size, g, config.network_layers, config.network_units)
         x, logits = finish(config, g, base[..., :columns]), base[..., columns:]
     weight = torch.full((batch, rows), 1 / rows, device=g.device)
-    # Most one-sided designs are trials. Which instruments go with an event is free: the instrument is ancillary.
+    # Most one-sided designs are trials. The instrument may depend on the event, because it is ancillary.
     randomised = torch.where(event > 0, max(0.8, config.randomised_share), config.randomised_share)
     chance = propensity(config, g, x, weight, randomised)
     null = coin((batch, 1, 1), g, config.null_share)
@@ -149,7 +149,7 @@ def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: i
 
 
 def relevance(config: PriorConfig, g: torch.Generator, batch: int, columns: int) -> Tensor:
-    """(B, 1, D) which covariates may matter for the strata: all, or each with a probability of the table's own."""
+    """(B, 1, D) which covariates may matter for the strata: all, or each with a probability drawn for the table."""
     share = torch.where(coin((batch, 1, 1), g, config.all_relevant_share), 1.0, uniform((batch, 1, 1), g, 0.05, 1.0))
     score = torch.rand(batch, 1, columns, generator=g, device=g.device)
     return (score <= share) | (score == score.amin(-1, keepdim=True)) if columns else score > 0
@@ -197,10 +197,10 @@ def settle_strata(
 
 
 def allowed_strata(g: torch.Generator, batch: int, form: Form, unsaid: float = 0.0) -> Tensor | None:
-    """(B, S) the strata that are left where nobody moves against one direction; which one, a coin says for each table.
+    """(B, S) the strata that remain if nobody moves against one direction, which is drawn for each table.
 
-    The network is not told which, because it recodes the instrument by the sample's first stage. A share `unsaid` of
-    the tables whose form does not say so is like that as well.
+    The network is not told which, because it recodes the instrument by the sample's first stage. The same holds for a
+    share `unsaid` of the tables whose form does not say so.
     """
     if not form.no_defiers and not unsaid:
         return None
@@ -213,7 +213,7 @@ def allowed_strata(g: torch.Generator, batch: int, form: Form, unsaid: float = 0
 def laws_given_events(
     config: PriorConfig, g: torch.Generator, batch: int, form: Form, propose: Callable[[Tensor], Laws]
 ) -> Laws:
-    """Laws of a batch: ordinary ones, and some drawn given an event (`designs`).
+    """Laws of a batch: mostly ordinary ones, and some drawn given an event (`designs`).
 
     A rejected proposal becomes an ordinary table. Spare ordinary tables are drawn in the same pass, because a second
     pass would cost more.

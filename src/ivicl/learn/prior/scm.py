@@ -1,7 +1,7 @@
 """Base tables from random networks, after the published scheme that the paper builds on: columns are hidden units.
 
-b tables, N rows, E width. Tables are dealt to small groups; depth and width are drawn once a group, the rest once a
-table.
+b tables, N rows, E width. Tables are divided into small groups; depth and width are drawn once per group, the rest once
+per table.
 """
 
 from __future__ import annotations
@@ -56,5 +56,5 @@ def _block_diagonal(batch: int, inputs: int, outputs: int, g: torch.Generator) -
 
 
 def _truncated_normal(shape: tuple[int, ...], g: torch.Generator, low: float, high: float) -> Tensor:
-    """|normal(mu, sigma)| with mu and sigma log-uniform: the scheme's normal cut to positive values, folded."""
+    """|normal(mu, sigma)| with mu and sigma log-uniform: the scheme truncates the normal at zero, here it is folded."""
     return (log_uniform(shape, g, low, high) + log_uniform(shape, g, low, high) * normal(shape, g)).abs()

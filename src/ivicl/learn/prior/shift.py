@@ -1,9 +1,9 @@
 """Step 3 of the prior: from raw logit columns to strata probabilities whose mean is near a Dirichlet target.
 
 One constant is added to each logit column. The paper adds log(target) - log(mean) once. Repeated, the same step is
-Sinkhorn's algorithm and converges; how fast depends on the scale of the logits. Steps between two evaluations of the
-softmax are taken on the probabilities themselves (two thin products each), over-relaxed, and tables that have arrived
-drop out.
+Sinkhorn's algorithm and converges; how fast depends on the scale of the logits. Between two evaluations of the softmax,
+several over-relaxed steps are taken on the probabilities themselves (two thin products each). Tables that have reached
+their target drop out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LONGEST_RUN = 16
 
 
 def strata_probabilities(logits: Tensor, weight: Tensor, target: Tensor, tolerance: float, steps: int) -> Tensor:
-    """Shifted softmax of logits (B, N, 16); the weighted mean (weight (B, N), sums to 1) approaches target (B, 16)."""
+    """Shifted softmax of logits (B, N, S); the weighted mean (weight (B, N), sums to 1) approaches target (B, S)."""
     if steps == 0:
         return torch.softmax(logits, -1)
     aim = target.log().to(logits.dtype)
@@ -42,7 +42,7 @@ def strata_probabilities(logits: Tensor, weight: Tensor, target: Tensor, toleran
 
 
 def _steps(p: Tensor, weight: Tensor, aim: Tensor, number: int) -> Tensor:
-    """The change of the constants after a few steps that start at probabilities p."""
+    """The change of the constants after `number` steps that start at probabilities p."""
     log_v = torch.zeros_like(aim)
     weight, mean = weight[:, None], torch.bmm(weight[:, None], p)[:, 0]
     for k in range(number):

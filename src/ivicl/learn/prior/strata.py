@@ -14,12 +14,12 @@ from torch import Tensor
 from ivicl.learn.theory import SWAPS
 
 DRAWS = 16
-"""Labels of a table with covariates."""
+"""How many draws of the effect label a table with covariates."""
 
 
 @dataclass(frozen=True)
 class Strata:
-    """The coding, for one number of classes."""
+    """The coding of the strata, for one number of classes."""
 
     groups: int
     takes: Tensor
@@ -27,10 +27,10 @@ class Strata:
     classes: Tensor
     """(S, 2) outcome class under T=0 and under T=1."""
     law: Tensor
-    """(S, 4 G) which of the cells [z][t][class] each stratum feeds."""
+    """(S, 4 G) which of the cells [z][t][class] each stratum appears in."""
     unseen: Tensor
     """(2 G, G) strata of always-takers by their class under T=1, then of never-takers by theirs under T=0: the members
-    of a row differ in a class that nobody sees."""
+    of a row differ only in a class that cannot be observed."""
 
     @property
     def size(self) -> int:
@@ -52,9 +52,9 @@ class Strata:
         return t, torch.where(t > 0, classes[..., 1], classes[..., 0])
 
     def orbits(self, g: torch.Generator) -> Tensor:
-        """(16, S) orders of the strata that permute what nobody sees: exact posterior draws of a table's effect.
+        """(16, S) orders that permute strata which cannot be told apart; they give exact posterior draws of the effect.
 
-        All sixteen swaps of two classes; random ones of more. The first is the identity.
+        For two classes these are all sixteen swaps, for more classes random permutations. The first is the identity.
         """
         if self.groups == 2:
             return SWAPS.to(g.device)

@@ -38,7 +38,7 @@ def finish(config: PriorConfig, g: torch.Generator, x: Tensor) -> Tensor:
 
 
 def _discrete(config: PriorConfig, g: torch.Generator, x: Tensor) -> Tensor:
-    """Cut a random half of the columns into levels; codes are ordered or shuffled; one factor may be one-hot."""
+    """Cut all columns, or a random half, into levels; codes are ordered or shuffled; one factor may be one-hot."""
     batch, rows, columns = x.shape
     most = config.max_levels
     share = torch.where(coin((batch, 1, 1), g, 0.3), 1.0, 0.5)

@@ -1,1 +1,1 @@
-"""Recipes: a model's whole training as one file, and what runs it from any moment on."""
+"""Recipes: a model's whole training as one file, and the code that runs it or continues it after an interruption."""

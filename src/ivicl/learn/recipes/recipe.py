@@ -36,16 +36,16 @@ class Stage:
 
     name: str
     folder: str
-    """Its number and name: folders sort as the stages run."""
+    """Its number and name, so that folders sort in the order of the stages."""
     start: str | Path | None
     """The folder of an earlier stage, a model file, or nothing."""
     preset: str
     settings: dict[str, Any]
-    """By names such as `network.width`."""
+    """Settings by names such as `network.width`."""
     config: TrainConfig
-    """What these make, but for the shape of the network where a file of weights brings it."""
+    """The config from preset and settings; if a file of weights sets the network's shape, that is not in it."""
     until: int | None = None
-    """The step at which the next stage takes over, if before the end."""
+    """The step at which the next stage takes over, if that is before the end."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Recipe:
     stages: tuple[Stage, ...]
     graph: str
     text: str
-    """The file."""
+    """The text of the recipe's file."""
 
 
 def load_recipe(name: str) -> Recipe:
-    """The recipe of a file, or a shipped one by its name."""
+    """The recipe in a file, or a shipped recipe by its name."""
     path = Path(name)
     if path.suffix != ".toml" and path.name == name:
         path = SHIPPED / f"{name}.toml"
@@ -78,7 +78,7 @@ def load_recipe(name: str) -> Recipe:
 
 
 class _Reader:
-    """Checks a recipe as a whole before hours are spent on its first half."""
+    """Reads and checks the whole recipe, before hours are spent on its first half."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

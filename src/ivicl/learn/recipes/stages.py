@@ -1,4 +1,4 @@
-"""Running a recipe: finished stages are skipped, the unfinished one goes on, the rest begin where they say."""
+"""Running a recipe: finished stages are skipped, an unfinished one continues, the rest start from what they name."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ivicl.learn.training.stop import StopSignals
 logger = logging.getLogger(__name__)
 
 COPY = "recipe.toml"
-"""The recipe that a folder was begun with."""
+"""The copy of the recipe that a folder was begun with."""
 
 
 def run_recipe(recipe: Recipe, folder: Path, settings: dict[str, Any], progress: bool = True) -> Path | None:
-    """Train what is left to train of all stages; the folder of the last, or nothing if it was stopped before the end.
+    """Train whatever is not yet done; returns the folder of the last stage, or None if it was stopped before the end.
 
-    `settings` come on top of every stage's own.
+    `settings` override those of every stage.
     """
     device = devices.pick(recipe.stages[0].config.with_values(settings).device, local_rank())
     with joined(device) as processes, StopSignals() as stop:
         _claim(recipe, folder, processes)
         for stage in recipe.stages:
-            # No process may look at a folder before the first has written all of the stage before.
+            # No process may look at a folder before the first process has written all of the previous stage.
             processes.wait()
             run = _run_of(stage, folder, settings)
             if not (_done(run, stage) and Run.exists(run.folder)):
@@ -57,7 +57,7 @@ def _run_of(stage: Stage, folder: Path, settings: dict[str, Any]) -> Run:
 
 
 def _claim(recipe: Recipe, folder: Path, processes: Processes) -> None:
-    """Keep a copy of the recipe with what it makes; a folder of another recipe is refused."""
+    """Keep a copy of the recipe in the folder; a folder that was begun with another recipe is refused."""
     copy = folder / COPY
     if copy.exists():
         if tomllib.loads(copy.read_text(encoding="utf-8")) != tomllib.loads(recipe.text):

@@ -1,8 +1,8 @@
 """`levis`: efficient one-step bounds, following Levis, Bonvini, Zeng, Keele and Kennedy (2025, arXiv 2301.12106).
 
-Two forms. "margin" takes, at each x, the term that is largest by the out-of-fold estimate: right when the largest
-term is clearly the largest for almost every x. "smooth" replaces the maximum by log-sum-exp, which needs no margin
-but overshoots by up to log(8)/s; the bounds are moved outward by that much unless corrected=False.
+There are two forms. "margin" takes, at each x, the term that is largest by the out-of-fold estimate: valid if the
+largest term is clearly the largest for almost every x. "smooth" replaces the maximum by log-sum-exp, which needs no
+margin but overshoots by up to log(8)/s; the bounds are moved outward by that much unless corrected=False.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FORMS = ("margin", "smooth")
 
 @dataclass(frozen=True)
 class LevisOptions(OneStepOptions):
-    """Form of the estimator, and how its nuisances are fitted."""
+    """The form of the estimator, and how its nuisances are fitted."""
 
     form: str = "margin"
-    """"margin" takes the largest term at each x, "smooth" log-sum-exp of all."""
+    """"margin" takes the largest term at each x, "smooth" takes the log-sum-exp of all terms."""
     sharpness: float | None = None
     """s of the smooth form; n^(1/4) log n when None."""
     corrected: bool = True

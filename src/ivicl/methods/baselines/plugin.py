@@ -1,7 +1,7 @@
 """`plugin`: mean over the rows of the Balke-Pearl bounds at the estimated p(y, t | z, x).
 
-The simplest estimator and the weakest: its error is that of the classifier, it has no standard error, and the maximum
-of noisy terms pulls both bounds inward.
+This is the simplest estimator and the weakest: its error is that of the classifier, it has no standard error, and the
+maximum of noisy terms pulls both bounds inward.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class WhitehouseOptions(OneStepOptions):
     """How sharp the softmax is, and how the nuisances are fitted."""
 
     beta: float | None = None
-    """n^(1/4) log n when None."""
+    """Sharpness of the softmax; n^(1/4) log n when None."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,1 +1,1 @@
-
+"""The classical methods, which need no extra."""

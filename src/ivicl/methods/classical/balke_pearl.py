@@ -20,8 +20,8 @@ from ivicl.methods.lost import count_tables
 def outcome_ends(data: IVData) -> tuple[float, float, int]:
     """Bounds of the average effect in outcome units, and the number of tables whose law had to be repaired.
 
-    For a bounded outcome each threshold is bounded sharply and the bounds are added up: valid, not always sharp. Lost
-    outcomes, if they are free, may have been anything.
+    For an outcome that is not binary, each threshold is bounded sharply and the bounds are added up: valid, but not
+    always sharp. Lost outcomes that are free may have been anything.
     """
     ends, repaired = np.zeros(2), 0
     for counts, lengths in count_tables(data):
@@ -36,7 +36,7 @@ class BalkePearlOptions:
     """Where the formula is applied."""
 
     within: str | None = None
-    """"covariates": inside each stratum of the covariates, then averaged."""
+    """With "covariates" the formula is applied inside each stratum of the covariates, and the bounds are averaged."""
 
     def __post_init__(self) -> None:
         if self.within not in (None, "covariates"):
@@ -44,7 +44,7 @@ class BalkePearlOptions:
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
-    """`method="balke-pearl"`. Strata with an empty arm say nothing, and count with the whole possible range."""
+    """`method="balke-pearl"`. Strata with an empty arm say nothing, and enter with the whole possible range."""
     own: BalkePearlOptions = request.own
     span = data.outcome_range[1] - data.outcome_range[0]
     warnings = [NO_SAMPLING_ERROR]
@@ -87,7 +87,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 
 
 def _strata(data: IVData) -> list[IVData]:
-    """The people of each stratum; the lost, whose rows stand after the others, stay with theirs."""
+    """The people of each stratum, each with its own lost people, whose rows come after the others in `filled`."""
     _, place = np.unique(data.filled().x, axis=0, return_inverse=True)
     order = np.argsort(place.ravel(), kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1)

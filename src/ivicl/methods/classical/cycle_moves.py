@@ -2,12 +2,12 @@
 
 Shapes: C chains, M cells (edges), V observed cells (nodes), P places on each side of a cycle.
 
-With small concentrations the mass of the posterior sits in the corners of the set of cells with a given law, where
-all cells are nearly empty but those of a spanning tree. A corner's neighbours are reached by letting one of the other
+With small concentrations the mass of the posterior sits in the corners of the set of cells with a given law, where all
+cells except those of a spanning tree are nearly empty. A corner's neighbours are reached by letting one of the other
 cells grow, along the one cycle that it closes with the tree. So each chain takes the spanning tree of its largest
-cells, one of the cells outside it at random, and a draw along their cycle (`line_move`). That a cycle is closed by one
-cell is a property that the state after the move must have too: then the way back is as likely to be tried as the way
-there was, and the move is fair. A move to a state without it is refused.
+cells, one of the cells outside the tree at random, and a draw along their cycle (`line_move`). After the move, too,
+exactly one cell of the cycle must lie outside the tree: then the way back is as likely to be proposed as the way there,
+and the move is fair. Other moves are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Tree(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """One cycle of each chain, as cells; -1 fills up."""
+    """One cycle of each chain, as cells; -1 marks empty places."""
 
     grow: np.ndarray
     """(P, C)"""
@@ -48,7 +48,7 @@ def largest_tree(graph: StrataGraph, cells: np.ndarray) -> Tree:
     parent, edge, depth = (np.zeros((nodes, len(chains)), dtype=np.int64) for _ in range(3))
     inside = np.zeros((nodes, len(chains)), dtype=bool)
     outside = np.ones(cells.shape, dtype=bool)
-    # (C, M), so that one chain's cells lie side by side: which of them lead out of the tree so far
+    # (C, M), so that one chain's cells are adjacent in memory; `leads` says which of them lead out of the tree so far.
     size, touches = np.ascontiguousarray(cells.T), graph.incidence > 0
     leads = np.zeros(size.shape, dtype=bool)
     new = np.zeros(len(chains), dtype=np.int64)
@@ -65,9 +65,9 @@ def largest_tree(graph: StrataGraph, cells: np.ndarray) -> Tree:
 
 
 def closed_by(graph: StrataGraph, tree: Tree, cell: np.ndarray) -> Cycle:
-    """The cycles that these cells (C,), none of them in its tree, close with it; they are the first that grow."""
+    """The cycles that these cells (C,), which are outside of their chains' trees, close with them; they come first."""
     places, chains = 2 * graph.levels, np.arange(len(cell))
-    sides = np.full((2, places + 1, len(cell)), -1)  # grow, shrink; the last place is for what is not wanted
+    sides = np.full((2, places + 1, len(cell)), -1)  # grow, shrink; the last place takes what is to be discarded
     sides[0, 0] = cell
     filled = np.stack([np.ones_like(cell), np.zeros_like(cell)])
     ends, steps = graph.shown[:, cell].copy(), np.zeros((2, len(cell)), dtype=np.int64)
@@ -77,7 +77,7 @@ def closed_by(graph: StrataGraph, tree: Tree, cell: np.ndarray) -> Cycle:
             return Cycle(sides[0, :places], sides[1, :places])
         which = (tree.depth[ends[1], chains] > tree.depth[ends[0], chains]).astype(np.int64)
         node = ends[which, chains]
-        side = 1 - steps[which, chains] % 2  # next to the cell that grows is one that shrinks, and so on
+        side = 1 - steps[which, chains] % 2  # cells along the cycle grow and shrink in turn
         place = np.where(apart, filled[side, chains], places)
         sides[side, place, chains] = tree.edge[node, chains]
         filled[side, chains] += apart
@@ -88,18 +88,18 @@ def closed_by(graph: StrataGraph, tree: Tree, cell: np.ndarray) -> Cycle:
 def move_along_cycles(
     graph: StrataGraph, cells: np.ndarray, shapes: np.ndarray, tree: Tree, rng: np.random.Generator
 ) -> tuple[np.ndarray, Tree]:
-    """One move of every chain: cells (M, C) afterwards, and their trees. `shapes` (M,) of the Dirichlet prior."""
+    """One move of every chain: the new cells (M, C) and their trees. `shapes` (M,) are those of the Dirichlet prior."""
     chains = np.arange(cells.shape[1])
     free = len(cells) - len(graph.incidence) + 1
     if free == 0:
         return cells, tree
     wanted = rng.integers(1, free + 1, size=len(chains))
     cycle = closed_by(graph, tree, (tree.outside.cumsum(axis=0) == wanted).argmax(axis=0))
-    # An empty place is a cell larger than any, with a flat prior: it never binds.
+    # An empty place counts as a cell larger than any other, with a flat prior, so that it never limits a move.
     grow, shrink = (np.where(side >= 0, cells[side, chains], 2.0) for side in cycle)
     grow_shapes, shrink_shapes = (np.where(side >= 0, shapes[side], 1.0) for side in cycle)
     new = line_move(grow, shrink, grow_shapes, shrink_shapes, rng)
-    proposed = np.vstack([cells, np.zeros((1, len(chains)))])  # -1, an empty place, is the row that is dropped
+    proposed = np.vstack([cells, np.zeros((1, len(chains)))])  # empty places, -1, are written to a row dropped below
     for side, values in zip(cycle, new, strict=True):
         proposed[side, chains] = values
     proposed = proposed[:-1]

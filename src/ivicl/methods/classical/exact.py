@@ -1,8 +1,8 @@
 """The exact posterior of the average effect for tables of counts, under a symmetric Dirichlet prior on the strata.
 
-Two things to know. The posterior of the effect depends on the prior however many people there are, because the data
-cannot tell where in the identified set the effect lies. And its 99 % interval can lie slightly inside the identified
-set. The posteriors of the two ends of the identified set have neither property: they settle on the truth.
+There are two things to know. The posterior of the effect depends on the prior however many people there are, because
+the data cannot tell where in the identified set the effect lies. And its 99 % interval can lie slightly inside the
+identified set. The posteriors of the two ends of the identified set have neither property: they converge to the truth.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class ExactOptions:
     """The prior, the ends, and how long the chains run."""
 
     gamma: float = GAMMA
-    """Concentration of the symmetric Dirichlet prior on the sixteen strata; with more levels, that of a quarter of the
-    treatment types."""
+    """Concentration of the symmetric Dirichlet prior on the sixteen strata; with more levels, a quarter of that of each
+    treatment type."""
     n_chains: int = 512
     n_draws: int = 150_000
-    """States of the chains at most."""
+    """The most states of the chains."""
     tolerance: float = 0.0006
     """Monte Carlo error of the quantiles at which the chains may stop, in units of the outcome's range."""
     ends: str = "sharp"

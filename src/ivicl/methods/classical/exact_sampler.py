@@ -1,6 +1,6 @@
-"""Posteriors of tables of counts by the chains of `strata_chains`: of the effect, of the identified set's ends.
+"""Posteriors of tables of counts by the chains of `strata_chains`: of the effect, and of the identified set's ends.
 
-B tables, K outcome levels, all chains of some tables advancing as one numpy batch.
+Shapes: B tables, K outcome levels. All chains of several tables advance as one numpy batch.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ivicl.methods.joint_draws import MeanDraws, draws_at, joined
 from ivicl.posterior import EFFECT_EDGES, N_BINS, BinnedPosterior, IdentifiedSet
 
 BURN_IN = 100
-"""Sweeps thrown away, for each outcome level above the first. Chains start at points that fit the counts; of two levels
-most forget them in ten sweeps, a few in fifty."""
+"""Sweeps thrown away, for each outcome level above the first. Chains start at points that fit the counts; with two
+levels most forget their start in ten sweeps, a few in fifty."""
 ROUND = 25
-"""Sweeps between two looks at the precision."""
+"""Sweeps between two checks of the precision."""
 DRAWS_PER_STATE = 8
 """Effects drawn from each state of a chain: see StrataChains.draw_effects."""
 N_GROUPS = 8
@@ -29,21 +29,21 @@ N_GROUPS = 8
 WATCHED = np.array([0.005, 0.05, 0.5, 0.95, 0.995])
 MOST_LEVELS = 5
 BLOCK = 1024
-"""Chains that advance as one numpy batch. Fixed, so that the answer does not depend on the machine."""
+"""How many chains advance as one numpy batch. Fixed, so that the answer does not depend on the machine."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the chains are asked, beside the counts."""
+    """What the chains are asked, besides the counts."""
 
     values: tuple[float, ...] = (0.0, 1.0)
-    """Of the outcome's levels, rising from 0 to 1."""
+    """The values of the outcome's levels, rising from 0 to 1."""
     no_defiers: bool = False
-    """Nobody moves against one direction; which one, the data say."""
+    """Nobody moves against one direction of the instrument; the data say which."""
     sharp: bool = True
-    """Ends of the set that the whole law allows; otherwise of the one that the means allow. Equal for two levels."""
+    """Ends of the set that the whole law allows; otherwise of the set that the means allow. Equal for two levels."""
     keep_draws: bool = False
-    """Also hand back joint draws."""
+    """Also return joint draws."""
 
 
 BINARY = Question()
@@ -56,19 +56,19 @@ class ExactPosteriors:
     effect: np.ndarray
     """(B, bins) probabilities of the average effect."""
     lower: np.ndarray
-    """(B, bins) of the lower end of the identified set."""
+    """(B, bins) probabilities of the lower end of the identified set."""
     upper: np.ndarray
-    """(B, bins) of its upper end."""
+    """(B, bins) probabilities of its upper end."""
     r_hat: np.ndarray
     """(B,) convergence between chains: 1 when they agree."""
     quantile_se: np.ndarray
     """(B, 5) Monte Carlo standard errors of the 0.5, 5, 50, 95 and 99.5 % quantiles of the effect."""
     visits: np.ndarray
-    """(B,) values that the shares of the effect's bins are counted from."""
+    """(B,) how many values were counted to get the probabilities of the effect's bins."""
     n_states: int
     """States of chains used for each table."""
     draws: tuple[MeanDraws, ...] = ()
-    """One for each table, if they were to be kept."""
+    """Joint draws, one entry per table, if they were to be kept."""
 
     def __len__(self) -> int:
         return len(self.effect)
@@ -102,8 +102,8 @@ def exact_posteriors(
 
     The 4 K^2 strata have a symmetric Dirichlet prior; its concentration is `gamma` for K = 2, and in general such that
     the four treatment types keep theirs. Each table gets `n_chains` chains. They stop when the Monte Carlo standard
-    error of every watched quantile of every table of a block is below `tolerance`, or after `n_draws` states a table.
-    One seed, one answer; `rng` defaults to seed 0.
+    error of every watched quantile of every table in a block is below `tolerance`, or after `n_draws` states per table.
+    The same seed gives the same answer; `rng` defaults to seed 0.
     """
     tables = _checked_tables(counts, question)
     if not gamma > 0:
@@ -118,8 +118,8 @@ def exact_posteriors(
     blocks = [_Block(part, gamma, n_chains, g, question) for part, g in zip(parts, rng.spawn(len(parts)), strict=True)]
 
     with progress_bar("exact posterior", len(blocks) * (most * ROUND + burn_in), on=progress) as advance:
-        # One after the other: the steps are many small numpy calls, and two threads only fight for the interpreter
-        # (15 s a table instead of 6).
+        # Blocks run one after the other: their steps are many small numpy calls, and two threads would only compete for
+        # the interpreter (15 s per table instead of 6).
         for block in blocks:
             block.burn_in(burn_in)
             advance(burn_in)
@@ -138,7 +138,7 @@ def exact_posteriors(
 
 
 class _Block:
-    """Some tables, with all their chains in one numpy batch, and the histograms of what they visited."""
+    """Some tables, with all their chains in one numpy batch, and the histograms of the values they visited."""
 
     def __init__(
         self, tables: np.ndarray, gamma: float, n_chains: int, rng: np.random.Generator, question: Question
@@ -175,7 +175,7 @@ class _Block:
             self.n_sweeps += 1
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Draws of the ends at the chains' states; the joint draws are put aside, if they are wanted."""
+        """Draws of the ends at the chains' states; the joint draws are kept, if they are wanted."""
         laws = self.chains.laws()
         late = self.chains.movers_effect() if self.question.no_defiers else None
         ends = []
@@ -194,7 +194,7 @@ class _Block:
         histogram += np.bincount(bins.ravel(), minlength=histogram.size).reshape(histogram.shape)
 
     def precise_enough(self, tolerance: float) -> bool:
-        # Eight groups estimate their spread to about 25 %: do not trust it from a handful of sweeps.
+        # With eight groups the spread is known to about 25 %: do not trust it after only a few sweeps.
         return self.n_sweeps >= 8 * ROUND and bool(self.quantile_se().max() < tolerance and self.r_hat().max() < 1.02)
 
     def quantile_se(self) -> np.ndarray:
@@ -204,7 +204,7 @@ class _Block:
         return errors
 
     def r_hat(self) -> np.ndarray:
-        """(B,) Gelman and Rubin's ratio on the effect with the unseen outcomes averaged out."""
+        """(B,) Gelman and Rubin's ratio for the effect, with the unseen outcomes averaged out."""
         shift, square = self.sums / self.n_sweeps
         within = np.maximum(square - shift**2, 0.0).reshape(self.n_tables, -1).mean(axis=1)
         between = (shift + self.centre).reshape(self.n_tables, -1).var(axis=1, ddof=1)

@@ -13,10 +13,10 @@ from ivicl.methods.one_step_means import LEAST_PEOPLE, adjusted_means
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
-    """`method="late"`: Wald's ratio, with Anderson and Rubin's interval, which a weak instrument cannot fool.
+    """`method="late"`: Wald's ratio, with Anderson and Rubin's interval, which is valid even if the instrument is weak.
 
-    Where lost outcomes are free, from the lower end with all of them low in one arm and high in the other to the upper
-    end with them the other way round.
+    If lost outcomes are free, the interval spans two answers: with all of them low in one arm and high in the other,
+    and the other way round.
     """
     if data.lost is None:
         return _wald(data, request)
@@ -31,7 +31,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
         upper=max(first.upper, second.upper),
         covers="set",
         estimates=estimates,
-        estimands={},  # of the intention-to-treat effect, too, the lost outcomes leave a range
+        estimands={},  # the lost outcomes leave a range for the intention-to-treat effect too
         warnings=tuple(dict.fromkeys((*first.warnings, *second.warnings))),
     )
 
@@ -45,7 +45,7 @@ def _filled_by_arm(data: IVData, high_arm: float) -> IVData:
 
 
 def _wald(data: IVData, request: Request) -> MethodBounds:
-    """With covariates both differences between the arms are standardised over them, by doubly robust scores."""
+    """Wald's ratio; with covariates, both differences between the arms are standardised by doubly robust scores."""
     adjusted = adjusted_means(data)
     effects = ArmEffects.of(data) if adjusted is None else adjusted.effects()
     span = data.outcome_range[1] - data.outcome_range[0]

@@ -5,9 +5,10 @@ Shapes: C chains; P cells that grow along the line, M that shrink; K knots.
 On such a line the likelihood is constant, so the target is the Dirichlet prior: a product of powers of the cells. With
 a concentration near 0.1 nearly all mass lies within 1e-3, 1e-6, 1e-12 ... of the ends, where some cell vanishes: no
 uniform grid and no random walk can see it. In the log-odds l of the position the log density is almost piecewise
-linear, with a bend where the position passes the distance to the next cell's zero. So: put knots around the bends,
-join them by straight lines (a density that can be drawn exactly), and correct by one Metropolis-Hastings step. The
-proposal does not depend on where the chain stands, hence the correction is exact and is nearly always accepted.
+linear, with a bend where the position passes the distance to the next cell's zero. So knots are put around the bends
+and joined by straight lines, which gives a density that can be drawn from exactly; one Metropolis-Hastings step
+corrects the rest. The proposal does not depend on where the chain is, so that the correction is exact and the proposal
+is nearly always accepted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 BEND_OFFSETS = np.array([-2.0, 2.0])[:, None]
-"""Two knots a bend: 98 % of the proposals are accepted; five knots reach 99.7 % at nearly twice the time."""
+"""Two knots per bend: 98 % of the proposals are accepted; five knots reach 99.7 % in nearly twice the time."""
 
 TINY = 1e-290
 
@@ -50,7 +51,7 @@ def line_move(
     base = np.exp(heights)
     masses[0] = base[0] / left_slope
     masses[-1] = base[-1] / right_slope
-    # integral of exp(linear), from its higher end: stable for a slope near zero, and nothing overflows
+    # The integral of exp(linear), computed from its higher end: stable for a slope near zero, and without overflow.
     masses[1:-1] = np.maximum(base[:-1], base[1:]) * run * _expm1_ratio(-np.abs(rise))
 
     cumulated = np.cumsum(masses, axis=0)
@@ -97,7 +98,7 @@ class _Line:
         self.length = np.maximum(length, TINY)
 
     def log_density(self, log_odds: np.ndarray) -> np.ndarray:
-        """At log-odds (K, C), with the Jacobian u r / length, up to a constant."""
+        """The log density at log-odds (K, C), with the Jacobian u r / length, up to a constant."""
         odds = np.exp(-log_odds)
         u = np.maximum(self.length / (1 + odds), TINY)
         r = np.maximum(u * odds, TINY)

@@ -31,8 +31,8 @@ def bounds_iv(data: IVData, request: Request) -> MethodBounds:
     ends = []
     crossed = False
     for t in (0, 1):
-        # Whoever did not take t could have had any outcome in the range; each arm bounds the same mean.
-        # Untreated outcomes that were lost are high in the fill that pulls the effect down.
+        # People who did not take t could have had any outcome in the range; both arms bound the same mean.
+        # Lost outcomes of the untreated are high in the data set that pulls the effect down.
         least_means, most_means = (means_down, means_up) if t else (means_up, means_down)
         least = float((least_means[:, t] + (1 - shares[:, t]) * low).max())
         most = float((most_means[:, t] + (1 - shares[:, t]) * high).min())

@@ -1,4 +1,4 @@
-"""What one more assumption buys: the instrument moves nobody against its direction. Then the ATE has simple bounds."""
+"""Bounds of the ATE under one more assumption: that the instrument moves nobody against its direction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     data, recoded = raising(data)
     (lower, _), (_, upper), always, never = *map(_ends, (data.filled(), data.filled(up=True))), *_takers(data)
     if data.lost is not None:
-        # The fill may need defiers where some other completion needs none; then the program knows better.
+        # The simple fill may need defiers although another completion needs none; the linear program is then narrower.
         span = data.outcome_range[1] - data.outcome_range[0]
         table = data.cells() if data.binary else soft_table(data)
         least, most = (span * float(end) for end in free_ends(law_of(table), without_defiers=True))
@@ -70,8 +70,8 @@ def _ends(data: IVData) -> tuple[float, float]:
 def _negative_complier_mass(data: IVData) -> float:
     """How far P(Y=y, T=1 | Z) falls, or P(Y=y, T=0 | Z) rises, with Z: above zero only if there are defiers.
 
-    For an outcome that is not binary, the question is put to Y at least its median, or to its means where no more is
-    known.
+    For an outcome that is not binary, this is about whether Y is at least its median, or about its means if nothing
+    else is known.
     """
     if data.v is not None:
         cells = soft_table(data)

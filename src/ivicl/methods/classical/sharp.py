@@ -24,7 +24,7 @@ from ivicl.methods.lost import count_tables, soft_table
 def level_counts(data: IVData, most_levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """People on levels [z][t][k], the levels' low and high values, and whether outcomes had to be grouped.
 
-    The ends of the outcome's range are levels too, for an unseen outcome may lie there.
+    The ends of the outcome's range are levels too, because an unseen outcome may lie there.
     """
     low, high = data.outcome_range
     values = np.unique(np.concatenate([[low], data.y, [high]]))
@@ -43,10 +43,10 @@ def level_counts(data: IVData, most_levels: int) -> tuple[np.ndarray, np.ndarray
 
 @dataclass(frozen=True)
 class SharpOptions:
-    """How fine the outcome is taken."""
+    """How finely the outcome is divided into levels."""
 
     levels: int = 64
-    """More values than this are grouped, outwards."""
+    """If there are more values than this, they are grouped, and the bounds allow for it by being wider."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.levels, int) or self.levels < 2:
@@ -60,7 +60,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     counts, low_values, high_values, grouped = level_counts(data, request.own.levels)
     low, high = data.outcome_range
     span = high - low
-    # From the low end of the range in units of it: an effect does not see the shift, and large offsets cost no digits.
+    # Measure from the low end of the range in units of it: the shift does not change an effect, and saves digits.
     ends = average_effect(mean_ends(nearest_law(counts), (low_values - low) / span, (high_values - low) / span))
     lower, upper = (span * float(end) for end in ends)
     moved = max(0.0, float(level_excess(law_of(counts)).max()))
@@ -83,7 +83,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 
 
 def _with_lost(data: IVData) -> MethodBounds:
-    """The narrower of the bounds by thresholds and by the means: both hold wherever the lost outcomes are."""
+    """The narrower of the bounds by thresholds and by means: both hold whatever the lost outcomes are."""
     span = data.outcome_range[1] - data.outcome_range[0]
     soft = soft_table(data)
     by_means = [span * float(end) for end in free_ends(nearest_cells(soft))]
@@ -99,7 +99,7 @@ def _with_lost(data: IVData) -> MethodBounds:
         )
     if data.covariates:
         warnings.append("method 'sharp' does not use covariates.")
-    if lower > upper:  # only a repaired law can do it
+    if lower > upper:  # only possible if the law was repaired
         lower = upper = (lower + upper) / 2
     estimates = Estimates(lower, upper)
     return MethodBounds(lower, upper, estimates=estimates, warnings=tuple(warnings))

@@ -2,12 +2,13 @@
 
 Shapes: C chains, K outcome levels, M cells of strata (`strata_graph`).
 
-One sweep: (1) Gibbs through the latent counts of the cells, which moves everything, but the law slowly when most
-counts are of unknown origin; (2) transfers between two cells that show alike in one arm and not in the other: steps of
-the size of the sampling error of the law; (3) moves along cycles, which leave the law as it is (`cycle_moves`).
+One sweep has three parts: (1) a Gibbs step through the latent counts of the cells, which moves everything, but moves
+the law slowly if the origin of most counts is unknown; (2) transfers between two cells that look alike in one arm but
+not in the other, in steps of the size of the law's sampling error; (3) moves along cycles, which leave the law as it is
+(`cycle_moves`).
 
-Without defiers nobody knows which way people are moved, so (4) a chain may change the direction: as defiers are
-compliers with the arms exchanged, that is an exchange of the arms of its counts, accepted by the likelihood.
+Without defiers the direction in which people are moved is unknown, so (4) a chain may change the direction. As defiers
+are compliers with the arms exchanged, this exchanges the arms of its counts, and is accepted by the likelihood.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from ivicl.methods.classical.cycle_moves import largest_tree, move_along_cycles
 from ivicl.methods.classical.strata_graph import strata_graph
 
 LATTICE = np.array([1.1673039782614187**-k for k in range(1, 5)])
-"""Roberts's additive sequence in four dimensions (powers of the root of x^5 = x + 1): even at any length."""
+"""Roberts's additive sequence in four dimensions (powers of the root of x^5 = x + 1): evenly spread at any length."""
 
 
 @lru_cache(maxsize=8)
 def split_quantiles(gamma: float, size: int = 2**15) -> np.ndarray:
-    """Beta(gamma, gamma) at the middles of equal slices of probability: a draw is one lookup."""
+    """Beta(gamma, gamma) at the middles of equal slices of probability, so that a draw is one lookup."""
     half = symmetric_beta_quantiles(gamma, (np.arange(size // 2) + 0.5) / size)
     return np.concatenate([half, 1 - half[::-1]])
 
@@ -55,7 +56,7 @@ class StrataChains:
         self.values = np.arange(2.0) if values is None else np.asarray(values, dtype=np.float64)
         self.rng = rng
         self.reversed = np.zeros(len(counts), dtype=bool)
-        """Whose arms are exchanged."""
+        """The chains whose arms are exchanged."""
         if not defiers:
             self._exchange(rng.random(len(counts)) < 0.5)
         self.cells = self._start()
@@ -64,12 +65,12 @@ class StrataChains:
         untreated = np.where(seen_0 >= 0, self.values[seen_0], middle)
         treated = np.where(seen_1 >= 0, self.values[seen_1], middle)
         self.mean_effect = treated - untreated
-        """(M,) what each cell adds to the effect, the unseen outcomes averaged out."""
+        """(M,) what each cell adds to the effect, with the unseen outcomes averaged out."""
 
     def _start(self, n_steps: int = 300) -> np.ndarray:
-        """Overdispersed points that fit the counts: EM from draws of a wide prior.
+        """Overdispersed starting points that fit the counts: EM from draws of a wide prior.
 
-        A draw that does not fit would need many Gibbs sweeps to get there when the table counts millions.
+        Starting from a point that does not fit would take many Gibbs sweeps if the table counts millions of people.
         """
         incidence = self.graph.incidence
         cells = self.rng.standard_gamma(0.5, (self.graph.size, self.counts.shape[1])) + 1e-6
@@ -83,7 +84,7 @@ class StrataChains:
         return cells
 
     def sweep(self) -> None:
-        """One Gibbs step, transfers (all there are with two levels), and some moves that leave the law as it is."""
+        """One Gibbs step, transfers (all of them for two levels), and some moves that leave the law as it is."""
         self._gibbs()
         pairs = self.graph.transfers
         for transfer in pairs if self.levels == 2 else self._random_transfers(8 * self.levels):
@@ -95,7 +96,7 @@ class StrataChains:
             self._turn()
 
     def _random_transfers(self, number: int) -> np.ndarray:
-        """(number, 4, C): each chain tries pairs of its own."""
+        """(number, 4, C): each chain tries its own pairs."""
         chosen = self.rng.integers(len(self.graph.transfers), size=(number, len(self.chains)))
         return self.graph.transfers[chosen].transpose(0, 2, 1)
 
@@ -124,7 +125,7 @@ class StrataChains:
         both = [law[gains, chains], law[loses, chains]]
         n = np.stack([self.counts[gains, chains], self.counts[loses, chains]])
         share = (n[0] + 0.5) / (n.sum(axis=0) + 1.0)
-        # The sampling error of the two probabilities, given their sum: the sum does not change, so the step is fair.
+        # The sampling error of the two probabilities given their sum, which the step does not change: so it is fair.
         scale = (both[0] + both[1]) * np.sqrt(share * (1 - share) / (n.sum(axis=0) + 1.0))
         first, second = self.rng.standard_normal((2, len(scale)))
         step = 2.0 * scale * first * np.exp(second)
@@ -138,7 +139,7 @@ class StrataChains:
         self.cells[shrink, chains] = np.where(accepted, after[1], shrunk)
 
     def _turn(self) -> None:
-        """The other direction, with the same cells: both are as likely before the data."""
+        """Propose the other direction, with the same cells: a priori both are equally likely."""
         log_law = np.log(np.maximum(self.graph.incidence @ self.cells, 1e-300))
         gain = ((_exchanged(self.counts) - self.counts) * log_law).sum(axis=0)
         self._exchange(np.log(np.clip(self.rng.random(len(gain)), 1e-300, 1.0)) < gain)
@@ -148,14 +149,14 @@ class StrataChains:
         self.reversed = self.reversed ^ chosen
 
     def expected_effect(self) -> np.ndarray:
-        """(C,) the effect with the unseen outcomes averaged out: smoother, so better for watching the chains."""
+        """(C,) the effect with the unseen outcomes averaged out: smoother, and so better for monitoring the chains."""
         effect: np.ndarray = self.mean_effect @ self.cells
         return effect
 
     def draw_effects(self, n_draws: int, n_tables: int = 1) -> np.ndarray:
-        """(n_draws, C) effects: the unseen outcomes' splits do not depend on the data, and are cheap to repeat.
+        """(n_draws, C) effects: the splits of the unseen outcomes do not depend on the data, and are cheap to repeat.
 
-        Each of the 2 K cells with an unseen outcome has a mean of it, by a Dirichlet split over the levels.
+        In each of the 2 K cells with an unseen outcome, its mean comes from a Dirichlet split over the levels.
         """
         unseen = self._unseen_means(n_draws, n_tables) - self.values.mean()  # (2 K, n_draws, C)
         sign = np.repeat([-1.0, 1.0], self.levels)[:, None]  # always-takers' Y(0), never-takers' Y(1)
@@ -170,9 +171,9 @@ class StrataChains:
             shape = (2 * self.levels, n_draws, len(self.chains))
             raw = self.rng.standard_gamma(self.gamma, (self.levels, *shape))
             total = raw.sum(axis=0)
-            one = self.values[self.rng.integers(self.levels, size=shape)]  # where all shares are too small for a float
+            one = self.values[self.rng.integers(self.levels, size=shape)]  # used if all shares underflow to zero
             return np.where(total > 0, np.tensordot(self.values, raw, 1) / np.maximum(total, 1e-300), one)
-        # Chains of one table stand together. Their splits are points of a lattice with a random shift: each draw has
+        # Chains of one table are adjacent. Their splits are points of a lattice with a random shift: each draw has
         # exactly the right law, and together they fill the four dimensions evenly, which removes most of the noise.
         place = np.arange(n_draws * n_chains).reshape(n_draws, 1, n_chains)
         shift = self.rng.random((4, 1, n_tables, 1))
@@ -184,7 +185,7 @@ class StrataChains:
         return mean
 
     def movers_effect(self) -> np.ndarray:
-        """(C,) the mean effect of those whose treatment follows the instrument; 0 where there are none."""
+        """(C,) the mean effect of those whose treatment follows the instrument; 0 if there are none."""
         movers = slice(2 * self.levels, None)
         mass = self.cells[movers]
         found: np.ndarray = self.mean_effect[movers] @ mass / np.maximum(mass.sum(axis=0), 1e-300)

@@ -1,6 +1,6 @@
-"""What the chains of the exact posterior walk on: the cells of strata that the data can tell apart, as a graph.
+"""The graph on which the chains of the exact posterior move: the cells of strata that the data can tell apart.
 
-With K outcome levels there are 4 K^2 strata. Those that differ only in an outcome nobody sees enter the law as a sum:
+With K outcome levels there are 4 K^2 strata. Those that differ only in an unobserved outcome enter the law as a sum:
 
     a_k   always-takers with Y(1) = k (their Y(0) is never seen)      K strata each
     n_j   never-takers with Y(0) = j (their Y(1) is never seen)       K strata each
@@ -9,7 +9,7 @@ With K outcome levels there are 4 K^2 strata. Those that differ only in an outco
 
 Every cell shows up in one observed (t, y) of each arm, so it is an edge between an observed cell of arm 0 and one of
 arm 1, and the graph is bipartite. The law is the sum of the edges at each node. The smallest sets of cells that can
-change without it are the cycles, whose edges grow and shrink in turn.
+change while the law stays the same are the cycles, whose edges grow and shrink in turn.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ class StrataGraph:
 
     levels: int
     defiers: bool
-    """Whether there may be any."""
+    """Whether there may be defiers."""
     names: tuple[str, ...]
-    """Of the cells: a0, ..., n0, ..., c00, c01, ..., d00, ..."""
+    """Names of the cells: a0, ..., n0, ..., c00, c01, ..., d00, ..."""
     shown: np.ndarray
-    """(2, M) the observed cell that each joins in each arm: an index of [z][t][level]."""
+    """(2, M) the observed cell in which each cell appears in each arm: an index of [z][t][level]."""
     incidence: np.ndarray
     """(4 K, M) the same as zeros and ones."""
     members: tuple[np.ndarray, ...]
-    """The cells behind each observed one."""
+    """The cells that appear in each observed one."""
     strata: np.ndarray
     """(M,) the number of strata in each cell."""
     levels_of: np.ndarray
-    """(M, 2) Y(0) and Y(1) of each cell; -1 where nobody sees it."""
+    """(M, 2) Y(0) and Y(1) of each cell; -1 if it is not observed."""
     transfers: np.ndarray
-    """(R, 4) pairs of cells that show alike in one arm, and what each of the two joins in the other arm."""
+    """(R, 4) pairs of cells that look alike in one arm, and the observed cells of the two in the other arm."""
 
     @property
     def size(self) -> int:
@@ -51,7 +51,7 @@ class StrataGraph:
 
 @lru_cache(maxsize=16)
 def strata_graph(levels: int, defiers: bool = True) -> StrataGraph:
-    """The graph of so many outcome levels."""
+    """The graph for this many outcome levels."""
     cells: list[tuple[str, int, int, int, tuple[int, int]]] = []
     observed = np.arange(4 * levels).reshape(2, 2, levels)
     for k in range(levels):

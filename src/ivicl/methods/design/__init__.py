@@ -1,1 +1,1 @@
-"""Clusters, strata and sampling weights: how well the ends are known under the design that the data really have."""
+"""Clusters, strata and sampling weights: how well the ends are known under the design of the data."""

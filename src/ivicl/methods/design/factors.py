@@ -1,6 +1,6 @@
-"""How many people a table is worth, for each end: n V0 / V, where V is the variance of its scores under the design.
+"""How many people a table is worth, for each end: n V0 / V, where V is the variance of the end under the design.
 
-V0 is that of as many independent people with the same outcomes: without a design the factor is exactly 1.
+V0 is the variance with as many independent people with the same outcomes: without a design the factor is exactly 1.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Factors:
     factor: np.ndarray
     """(Q,) the table is worth n times this many people."""
     degrees: np.ndarray
-    """(Q,) degrees of freedom of the variance: infinite but for clusters."""
+    """(Q,) degrees of freedom of the variance: infinite without clusters."""
     variance: np.ndarray
-    """(Q,) of the quantity under the design, on the outcome scaled to [0, 1]."""
+    """(Q,) variance of the quantity under the design, for the outcome scaled to [0, 1]."""
     scores: EndScores | None = None
-    """What it was computed from; None where nothing had to be."""
+    """The scores that it was computed from; None if there is no design."""
 
 
 def design_factors(data: IVData, which: tuple[int, ...] = EFFECT_ENDS, law: RowsLaw | None = None) -> Factors:
@@ -40,11 +40,11 @@ def design_factors(data: IVData, which: tuple[int, ...] = EFFECT_ENDS, law: Rows
     if data.design is None:
         return Factors(np.ones(len(which)), np.full(len(which), np.inf), np.full(len(which), np.nan))
     if law is None:
-        # Raw rows and merged ones are the same input: fits at rows are not linear in their outcomes.
+        # Merge first, so that raw rows and merged ones give the same: fits at rows are not linear in the outcomes.
         data = data.by_moments()
         law = rows_law(data)
     found = _factors(data, which, law, worth=1.0)
-    # Terms are compared by their noise, which is that of as many people as the first answer says there are.
+    # Terms are compared by their noise, which depends on how many people the first answer says the data are worth.
     return _factors(data, which, law, worth=min(1.0, found.factor.min()))
 
 
@@ -58,12 +58,12 @@ def _factors(data: IVData, which: tuple[int, ...], law: RowsLaw, worth: float) -
     variance, degrees = _under_design(scores, data)
     known = variance > 1e-12 * independent
     factor = np.where(known, independent / np.where(known, variance, 1.0), 1.0)
-    # Rounding must not tell a design that changes nothing from none.
+    # A design that changes nothing must give exactly 1, whatever the rounding.
     return Factors(np.where(np.abs(factor - 1) < 1e-9, 1.0, factor), degrees, variance, scores)
 
 
 def _centred(score: np.ndarray, data: IVData, mass: np.ndarray) -> np.ndarray:
-    """About the mean of each arm, as in the variance under a design."""
+    """Scores minus the mean of their arm, as in the variance under a design."""
     arms = np.stack([data.z == 0, data.z == 1], axis=1) * mass[:, None]
     means = arms.T @ score / arms.sum(0)[:, None]
     centred: np.ndarray = score - means[data.z.astype(np.intp)]
@@ -73,7 +73,7 @@ def _centred(score: np.ndarray, data: IVData, mass: np.ndarray) -> np.ndarray:
 def _under_design(scores: EndScores, data: IVData) -> tuple[np.ndarray, np.ndarray]:
     """Variances and their degrees of freedom. Clusters never make people worth more."""
     design = data.design
-    # Sampling weights say that the population is meant: then who was drawn is a source of error too.
+    # With sampling weights the answer is about the population: then it is uncertain, too, who was drawn.
     drawn = scores.score + scores.at_x if design is not None and design.sampling is not None else scores.score
     people = mean_variance(drawn, data, clusters=False, slope=scores.slope)
     if design is None or design.cluster is None:
@@ -83,8 +83,8 @@ def _under_design(scores: EndScores, data: IVData) -> tuple[np.ndarray, np.ndarr
 
 
 def effective(data: IVData) -> IVData:
-    """The population with as many people as the data are worth, at most those that there are: for formulas that take
-    people as independent. Without a design it is the data."""
+    """The population with as many people as the data are worth, but at most as many as there are, for formulas that
+    treat people as independent. Without a design these are the data themselves."""
     if data.design is None:
         return data
     everybody = data.filled()

@@ -1,10 +1,10 @@
 """The law at each row: the one that a method found there, or else a ridge regression's.
 
-The network's is a fit that never used the person. Where it is not known, or would have used others of the person's
-cluster, the soft cells are regressed on the covariates, one ridge for each arm, whose fit never used that person, or
-anybody of the same cluster. It need not be the best law: what is wrong with it makes the scores wider, in the variance
-under the design and in that of independent people alike.
-N rows, D covariates.
+The network's law at a row is a fit that never used the person. If it is not known, or would have used others of the
+person's cluster, the soft cells are regressed on the covariates, with one ridge per arm, whose fit never used the
+person or anybody of the same cluster. It need not be the best law: its errors make the scores wider, both in the
+variance under the design and in that of independent people.
+Shapes: N rows, D covariates.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from ivicl.identification.laws import arm_means, soft_law
 from ivicl.methods.row_laws import RowLaws
 
 PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""In units of the covariates: a standardised column with its people is worth its people over this much."""
+"""Ridge penalties, in people per covariate: of n people, a slope is shrunk by n / (n + penalty * D)."""
 FOLDS = 10
-"""Groups of clusters that are left out together."""
+"""Into how many groups, left out in turn, clusters are divided."""
 LEAST_CHANCE = 0.02
 _LEAST = 1e-4
 
 
 @dataclass(frozen=True)
 class RowsLaw:
-    """Soft laws (N, 2, 2, 2) [z][t][y] and P(Z=1 | x) (N,) at the rows; one entry each where they do not vary."""
+    """Soft laws (N, 2, 2, 2) [z][t][y] and P(Z=1 | x) (N,) at the rows; one entry each if they do not vary."""
 
     law: np.ndarray
     chance: np.ndarray
     learner: str = "ridge regression"
-    """What it was learnt by, where it varies."""
+    """What the law was learnt by, if it varies."""
 
 
 def rows_law(data: IVData, known: RowLaws | None = None) -> RowsLaw:
-    """The law at the rows; `known` is what a method found at its own rows, which are those of the data, merged."""
+    """The law at the rows; `known` is what a method found at its own rows, which are the data's rows, merged."""
     varies = bool(data.x.shape[1]) and bool((data.x != data.x[:1]).any())
     if not varies:
         return one_law(data)
@@ -47,12 +47,12 @@ def rows_law(data: IVData, known: RowLaws | None = None) -> RowsLaw:
 
 
 def _known_law(data: IVData, known: RowLaws) -> RowsLaw | None:
-    """The method's own law, brought back to the data's rows; None where it did not see all of them."""
+    """The method's own law, mapped back to the data's rows; None if it did not see all of them."""
     import polars as pl
 
     def keyed(x: np.ndarray, z: np.ndarray, t: np.ndarray, y: np.ndarray) -> pl.DataFrame:
         columns = {f"x{j}": x[:, j] for j in range(x.shape[1])} | {"z": z, "t": t}
-        # Yes and no are rows of their own; amounts of people who are otherwise alike are one.
+        # Yes and no are separate rows; people who differ only in an amount are one row.
         return pl.DataFrame(columns | ({"y": np.clip(y, 0.0, 1.0)} if yes_no else {}))
 
     yes_no = bool(((known.y == 0) | (known.y == 1)).all())
@@ -93,7 +93,7 @@ def _ridge_law(data: IVData) -> RowsLaw:
 
 
 def _folds(data: IVData) -> np.ndarray | None:
-    """Clusters dealt out in their order; None where people are left out one by one."""
+    """The fold of each row, with clusters dealt out in their order; None if people are left out one by one."""
     if data.design is None or data.design.cluster is None:
         return None
     codes = np.unique(data.design.cluster, return_inverse=True)[1].ravel()
@@ -111,8 +111,8 @@ def _ridge(
 ) -> np.ndarray:
     """Fits (N, k) that never used the person, at the penalty whose fits have the least squared error.
 
-    `mass` is zero for rows that do not teach; `person` is the mass of one person of the row; `inside` the variance of
-    the outcome among the row's people, which two of the targets have.
+    `mass` is zero for rows that are not learnt from; `person` is the mass of one person of the row; `inside` is the
+    variance of the outcome among the row's people, which two of the targets have.
     """
     features, target = np.column_stack([np.ones(len(x)), x]), target - mean
     best, least = np.zeros_like(target), float(mass @ ((target**2).sum(1) + 2 * inside))
@@ -126,7 +126,7 @@ def _ridge(
             solver = np.linalg.inv(grams[0] + ridge)
             fit = features @ (solver @ moments[0])
             share = np.minimum(person * ((features @ solver) * features).sum(1), 0.95)[:, None]
-            apart = 2 * inside / (1 - share[:, 0]) ** 2  # who lies away from the row's mean has an own fit
+            apart = 2 * inside / (1 - share[:, 0]) ** 2  # people away from their row's mean have other left-out fits
             fit = (fit - share * target) / (1 - share)
         else:
             fit, apart = np.empty_like(target), 2 * inside

@@ -1,9 +1,9 @@
 """The variance of a weighted mean of scores under the design: clusters, strata and sampling weights.
 
-What counts as one draw is a cluster, or a person without clusters. Scores are centred within stratum and arm, because
-randomisation within a stratum makes its level no source of error, and added up within a cluster, because its people
-vary together. The weighted mean is a ratio (Hajek's), so only ratios of sampling weights matter.
-N rows, Q scores a row.
+One draw is a cluster or, without clusters, a person. Scores are centred within stratum and arm, because with
+randomisation within a stratum its level is no source of error, and added up within a cluster, because its people vary
+together. The weighted mean is a ratio (Hajek's), so only ratios of sampling weights matter.
+Shapes: N rows, Q scores per row.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ivicl.errors import InputError
 
 @dataclass(frozen=True)
 class MeanVariance:
-    """Of the mean over the population that the rows stand for."""
+    """The variance of means over the population that the rows stand for."""
 
     covariance: np.ndarray
-    """(Q, Q) of the Q means."""
+    """(Q, Q) covariance of the Q means."""
     degrees: np.ndarray
-    """(Q,) degrees of freedom of each variance: infinite where people are the draws."""
+    """(Q,) degrees of freedom of each variance: infinite if people are the draws."""
 
     @property
     def variance(self) -> np.ndarray:
-        """(Q,)"""
+        """(Q,) variances of the Q means."""
         return np.diagonal(self.covariance)
 
     def critical(self, alpha: float) -> float:
-        """How many standard errors a two-sided interval has: Student's, of the least degrees of freedom."""
+        """How many standard errors a two-sided interval has on each side, for the least degrees of freedom."""
         return critical_value(alpha, float(self.degrees.min()))
 
 
@@ -48,14 +48,14 @@ def critical_value(alpha: float, degrees: float) -> float:
 def mean_variance(
     score: np.ndarray, data: IVData, clusters: bool = True, slope: np.ndarray | None = None
 ) -> MeanVariance:
-    """Of the mean of `score` (N, Q), each row counted by `data.mass`; without clusters if not asked for.
+    """The variance of the mean of `score` (N, Q), with rows weighted by `data.mass`; `clusters=False` ignores clusters.
 
-    `slope` (N, Q) says how the scores change with `y01`, which they must be linear in: where a row stands for people
-    with different outcomes (`data.v`), their scores differ too. Scores without it do not read the outcome.
+    `slope` (N, Q) says how the scores change with `y01`, in which they must be linear: if a row stands for people with
+    different outcomes (`data.v`), their scores differ too. Without it the scores must not depend on the outcome.
     """
     draws = Draws.of(data, clusters)
     centred = score - draws.centre(score, data.mass)
-    # One person of a row counts with mass / w, and there are w of them; a cluster is one draw whoever is in it.
+    # One person of a row counts with mass / w, and there are w of them; a cluster is one draw, however many are in it.
     if draws.cluster is None:
         person = centred * (data.mass / data.w)[:, None]
         parts = _squares(person, data.w, draws.group, draws.groups)
@@ -75,19 +75,19 @@ def mean_variance(
 
 @dataclass(frozen=True)
 class Draws:
-    """What was drawn or assigned as one, and in which group of comparable ones."""
+    """What was drawn or assigned as a unit, and with which others each unit is compared."""
 
     cluster: np.ndarray | None
-    """(N,) code of the row's cluster; None where people are the draws."""
+    """(N,) code of the row's cluster; None if people are the draws."""
     group: np.ndarray
-    """(clusters,) or (N,): code of the stratum and arm; of the stratum alone where clusters have people of both."""
+    """(clusters,) or (N,): code of stratum and arm, or of the stratum alone if clusters have people of both arms."""
     groups: int
     level: np.ndarray
     """(N,) code of stratum and arm, within which scores are centred."""
     by_cluster: bool | None
     """Whole clusters share an arm; None without clusters."""
     few: bool
-    """Groups can be so small that a variance must be divided by their size less one."""
+    """Groups can be so small that their variances must be divided by their size minus one."""
 
     @classmethod
     def of(cls, data: IVData, clusters: bool = True) -> Draws:
@@ -102,7 +102,7 @@ class Draws:
         pure = is_by_cluster(cluster, arm)
         _refuse_too_few(cluster, arm, pure)
         first = np.unique(cluster, return_index=True)[1]
-        # A cluster has one stratum: that of its first row; `check_design` refused others.
+        # A cluster lies in one stratum, that of its first row: `data.design.read_design` has refused others.
         own = strata[first]
         own = _joined(own, 2 * own + arm[first] if pure else 2 * own, np.ones(len(first)))
         strata = own[cluster]
@@ -119,13 +119,13 @@ class Draws:
 
 
 def is_by_cluster(cluster: np.ndarray, arm: np.ndarray) -> bool:
-    """No cluster has people of both arms."""
+    """Whether no cluster has people of both arms."""
     treated = np.bincount(cluster, arm)
     return bool(((treated == 0) | (treated == np.bincount(cluster))).all())
 
 
 def _refuse_too_few(cluster: np.ndarray, arm: np.ndarray, pure: bool) -> None:
-    """One cluster tells nothing about how much clusters differ."""
+    """Raise an InputError for a single cluster, which tells nothing about how much clusters differ."""
     remedy = "leave out cluster= and treat the result as that of these clusters alone, or find data on more."
     if cluster.max() == 0:
         raise InputError(f"cluster has one value only, so that it cannot be seen how much clusters differ; {remedy}")
@@ -143,9 +143,9 @@ def _codes(values: np.ndarray) -> np.ndarray:
 
 
 def _joined(strata: np.ndarray, group: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Strata as codes; those in which a group has one draw only become one, or all do if even that has one only.
+    """Strata as codes. Those with a group of only one draw are joined; if the joined one has such a group too, all are.
 
-    One draw has no spread to be seen; joining strata can only make the variance larger (matched pairs, say).
+    The spread of a single draw cannot be estimated; joining strata, such as matched pairs, can only raise the variance.
     """
     lonely = np.bincount(group, people)[group] < 2
     alone = np.isin(strata, np.unique(strata[lonely]))
@@ -168,7 +168,7 @@ def _squares(values: np.ndarray, times: np.ndarray, group: np.ndarray, groups: i
 
 
 def _degrees(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Satterthwaite's: a group of m clusters has m - 1, and counts by its share of the variance."""
+    """Satterthwaite's degrees of freedom: a group of m clusters has m - 1, and counts by its share of the variance."""
     variances = np.diagonal(parts, axis1=1, axis2=2)  # (groups, Q)
     used = sizes > 1
     below = (variances[used] ** 2 / (sizes[used] - 1)[:, None]).sum(0)

@@ -1,1 +1,1 @@
-"""The pretrained network as a method: the exported graph, run by onnxruntime; no torch."""
+"""The pretrained network as a method: the exported graph, run by onnxruntime without torch."""

@@ -1,6 +1,7 @@
 """Many tables, few forward passes: tables of similar size are padded with rows of weight zero and stacked.
 
-Padding with weight zero and with constant covariates changes nothing (to float precision): the graph is built so.
+Padding with rows of weight zero and with constant covariates changes nothing (to float precision): the graph is made
+for this.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from ivicl.methods.pretrained.schema_2 import Posteriors
 from ivicl.methods.pretrained.stacks import Table, stacked
 
 ROWS_PER_PASS = 4_096
-"""Rows in one stacked pass; a single larger table passes alone. More is a tenth slower, and takes more memory."""
+"""The most rows in one stacked pass; a larger table passes alone. More rows are a tenth slower and take more memory."""
 PASSES_WORTH_A_POOL = 12
-"""From here on passes go side by side, each on one core; fewer would not pay for opening the file a second time."""
+"""This many passes or more run side by side, each on one core; fewer do not pay for opening the file a second time."""
 COUNTS_PER_PASS = 4_096
-"""Tables without covariates in one pass: eight rows each."""
+"""The most tables without covariates in one pass; they have eight rows each."""
 
 
 def predict_tables(
@@ -44,7 +45,7 @@ def predict_tables(
     rest = sorted({i for i in range(len(tables)) if varies[i]} - set(large))
     batches = _batches(rest, [table.rows for table in tables])
     stacks = (stacked([tables[i] for i in chosen]) for chosen in batches)
-    # Large tables pass alone: side by side their memory would add up, and nothing is gained.
+    # Large tables pass one by one: side by side their memory would add up, and nothing would be gained.
     many = len(batches) >= PASSES_WORTH_A_POOL and tables[batches[0][0]].rows <= ROWS_PER_PASS
     answers = model.predict_side_by_side(stacks) if many else (model.predict(*stack) for stack in stacks)
     for chosen, answer in zip(batches, answers, strict=True):
@@ -56,7 +57,7 @@ def predict_tables(
 
 
 def in_stages(model: Model, table: Table) -> bool:
-    """The table has too many rows for one pass, and the model can take them chunk by chunk."""
+    """Whether the table has too many rows for one pass, and the model can take them chunk by chunk."""
     return table.rows > MAX_ROWS and model.staged is not None
 
 
@@ -64,7 +65,7 @@ def _batches(chosen: list[int], rows: list[int]) -> list[list[int]]:
     """Groups of tables whose sizes lie within a factor of two, each of at most ROWS_PER_PASS padded rows."""
     batches: list[list[int]] = []
     for i in sorted(chosen, key=lambda i: -rows[i]):
-        # The first of a batch is its largest: it sets the padded size.
+        # The first table of a batch is its largest, and sets the padded size.
         largest = rows[batches[-1][0]] if batches else 0
         similar = rows[i] * 2 >= largest or largest <= 64
         if batches and similar and (len(batches[-1]) + 1) * largest <= ROWS_PER_PASS:

@@ -1,4 +1,4 @@
-"""What the people of a table are worth, for each end: the graph has an input for it (`methods.design.factors`)."""
+"""How many people a table is worth, for each end (`methods.design.factors`): the graph has an input for it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ivicl.posterior import BinnedPosterior, IdentifiedSet
 
 @dataclass(frozen=True)
 class Worth:
-    """The table as the graph is told of it, and what is known of the factors."""
+    """The table with its design as the graph takes it, and how well the design's variances are known."""
 
     table: Table
     degrees: np.ndarray
-    """(Q,) of freedom of the design's variances: few clusters have long tails."""
+    """(Q,) degrees of freedom of the design's variances: few clusters mean long tails."""
 
     def read(self, posteriors: Posteriors) -> tuple[BinnedPosterior, IdentifiedSet]:
         """The effect and the two ends of its identified set."""
@@ -34,6 +34,6 @@ def worth(table: Table, data: IVData) -> Worth:
     every = design_factors(data, tuple(range(len(QUANTITIES))))
     if data.design is None:
         return Worth(table, every.degrees)
-    # Leave-one-out removes one whole person: nobody may weigh more, so that the factors take over the rest.
+    # Leave-one-out removes one whole person, so nobody may weigh more than one: the factors make up for the rest.
     most = max(float((data.mass / data.w).max()), 1.0) if table.varies else 1.0
     return Worth(replace(table, w=table.w / most, design=every.factor * most), every.degrees)

@@ -1,4 +1,4 @@
-"""What the network says beside the effect: other estimands, each by its own head; the rows' law."""
+"""What the network says besides the effect: other estimands, each by its own head, and the law at the rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ivicl.posterior import IdentifiedSet
 def ends_by_estimand(
     posteriors: Posteriors, data: IVData, no_defiers: bool, degrees: np.ndarray | None = None
 ) -> dict[str, IdentifiedSet]:
-    """In outcome units; averages over nobody are left out, and the LATE where nothing says that it is identified.
+    """Posteriors of both ends by estimand, in outcome units; without averages over nobody, and without the LATE unless
+    `no_defiers` says that it is identified.
 
-    `degrees` of freedom are those of a design's variances, one for each of QUANTITIES: few clusters have long tails.
+    `degrees` are degrees of freedom of a design's variances, one for each of QUANTITIES: few clusters mean long tails.
     """
     low, high = data.outcome_range
     every = {}
@@ -35,7 +36,7 @@ def ends_by_estimand(
 
 
 def rows_seen(table: Table, posteriors: Posteriors) -> RowLaws | None:
-    """The table's rows, or some of a large one, with the law at each of them, where covariates make them differ."""
+    """The table's rows (some of them, if it is large) with the law at each; None if no covariate makes them differ."""
     known = posteriors.rows[0]
     if not table.varies or known is None:
         return None

@@ -1,8 +1,8 @@
 """Data too large for one pass: equal rows are merged, which is exact; beyond a limit, people are sampled.
 
 A model of graph schema 2 takes rows in chunks (`streaming`), all of them unless a limit is asked for. The limit is a
-fixed number of distinct rows, not what is free in memory today: the same data must give the same answer on every
-machine. A subsample keeps its own number of people, so its interval is honest, only a little wider.
+fixed number of distinct rows and does not depend on free memory: the same data must give the same answer on every
+machine. A subsample counts only its own people, so its interval is honest, only a little wider.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import numpy as np
 from ivicl.data import IVData
 
 MAX_ROWS = 65_536
-"""Distinct rows that pass the network at once unless the user says otherwise: under 1 GB."""
+"""The most distinct rows in one pass of the network, unless the user says otherwise: under 1 GB."""
 MAX_ROWS_PER_THRESHOLD = 16_384
 """The same for an outcome that is not binary, whose rows pass once for each threshold."""
 BYTES_PER_ROW = 12_000
-"""Peak memory of a row in the forward pass, rounded up; near a tie of codings (half treated, say) it doubles."""
+"""Peak memory per row in the forward pass, rounded up; it doubles near a tie of codings (half are treated, say)."""
 SECONDS_PER_ROW = 6e-5
-"""Rough time of a row on two ordinary cores: only for the estimate that is shown before a long pass."""
+"""Rough time per row on two ordinary cores, only for the estimate that is shown before a long pass."""
 
 
 def shrink(data: IVData, max_rows: int, rng: np.random.Generator) -> IVData:
     """At most about `max_rows` distinct rows: each person is kept with the same probability, independently.
 
-    With weights, the probability is chosen so that the expected number of distinct rows left is the limit: a row of
-    weight k then keeps a binomial part of its people.
+    With weights, the probability is chosen so that the expected number of distinct rows that remain is the limit; a row
+    of weight k keeps a binomial number of its people.
     """
     if len(data.w) <= max_rows:
         return data
@@ -45,7 +45,7 @@ def keep_probability(weights: np.ndarray, rows: int) -> float:
 
 
 def sample_sentence(data: IVData, used: IVData, max_rows: int, in_chunks: bool) -> str:
-    """What was done, for the result's warnings; `in_chunks`: the model could have taken all rows."""
+    """What was done, for the result's warnings; with `in_chunks` the model could have taken all rows."""
     all_rows = (
         f"max_rows={len(data.w)} would take them all, in about {len(data.w) * BYTES_PER_ROW / 1e9:.0f} GB of memory"
         if not in_chunks

@@ -50,7 +50,7 @@ class NetworkOptions:
     model: str | os.PathLike[str] | None = None
     """The path of a model file; the shipped one when None."""
     max_rows: int | None = None
-    """How many distinct rows pass before people are sampled. None: all, where the model takes them in chunks."""
+    """With more distinct rows than this, people are sampled. None: never, if the model takes rows in chunks."""
 
     def __post_init__(self) -> None:
         if self.model is not None and not isinstance(self.model, str | os.PathLike):
@@ -66,12 +66,12 @@ class Question:
 
     tables: list[Table]
     thresholds: Thresholds | None
-    """For an outcome that is not binary."""
+    """How an outcome that is not binary was cut."""
     model: ModelInfo
     warnings: tuple[str, ...]
     details: dict[str, Any]
     worth: Worth | None = None
-    """For the one table of an outcome that passes as it is."""
+    """What the people are worth, if there is one table, with the outcome as it is."""
 
 
 def bounds(data: IVData, request: Request) -> MethodBounds:
@@ -86,7 +86,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
 
 
 def bounds_of_many(data: Sequence[IVData], request: Request) -> list[MethodBounds]:
-    """The same for many: all their tables in as few passes as their sizes allow."""
+    """The same for many data sets: all their tables in as few passes as their sizes allow."""
     model = model_of(request)
     questions = [pose(each, request, model) for each in data]
     tables = [table for question in questions for table in question.tables]
@@ -108,7 +108,7 @@ def model_of(request: Request) -> Model:
 
 
 def prepare(request: Request) -> None:
-    """Load the model; one that cannot be loaded is met again, and told, by whoever needs it."""
+    """Load the model; if it cannot be loaded, whatever needs it later will say so."""
     with suppress(ModelFileError):
         model_of(request)
 
@@ -118,7 +118,7 @@ def stamp(request: Request) -> dict[str, str]:
 
 
 def pose(data: IVData, request: Request, model: Model) -> Question:
-    """Merge equal rows, sample if they are too many for the model: the tables of one data set."""
+    """The tables of one data set: equal rows are merged, and people sampled if there are too many for the model."""
     for key in request.assume:
         if key not in (*model.graph.assumptions, *METHOD.assumptions):
             raise InputError(
@@ -170,7 +170,7 @@ def pose(data: IVData, request: Request, model: Model) -> Question:
 
 
 def _usual_limit(model: Model, once: bool) -> int | None:
-    """Distinct rows before people are sampled, where nobody says: none for a model that takes rows in chunks."""
+    """The default limit on distinct rows before people are sampled: none for a model that takes rows in chunks."""
     if model.staged is not None:
         return None
     return MAX_ROWS if once else MAX_ROWS_PER_THRESHOLD
@@ -196,7 +196,7 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
     cuts = question.thresholds
     effect, identified = _combined(question, posteriors, span)
     effect, identified = effect.scaled(span), identified.scaled(span)
-    # Independent errors are an assumption about the effect; the ends always add by quantiles.
+    # That errors are independent is an assumption about the effect; the ends are always added by quantiles.
     usual: Covers = "effect" if cuts is not None and cuts.combine == "independent" else "set"
     whole = cuts is None or cuts.combine == "means"
     degrees = question.worth.degrees if question.worth else None
@@ -239,7 +239,7 @@ def settle(data: IVData, request: Request, question: Question, posteriors: Poste
 
 
 def _combined(question: Question, posteriors: Posteriors, span: float) -> tuple[BinnedPosterior, IdentifiedSet]:
-    """One posterior of the effect and one of the ends, on an outcome whose range has length one."""
+    """One posterior of the effect and one of the ends, for an outcome whose range has length one."""
     if question.worth is not None:
         return question.worth.read(posteriors)
     effects = [posteriors.of("effect", k) for k in range(len(posteriors))]
@@ -247,7 +247,7 @@ def _combined(question: Question, posteriors: Posteriors, span: float) -> tuple[
     cuts = question.thresholds
     if cuts is None or cuts.combine == "randomised":
         return average_draws(effects, ends)
-    # Shares of the range rather than lengths: the sum then has the range of an effect, however large its unit.
+    # Use shares of the range, not lengths: the sum then has the range of an effect, however large its unit.
     return combine_thresholds(effects, ends, [s / span for s in cuts.lengths], cuts.combine)
 
 

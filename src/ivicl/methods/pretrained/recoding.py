@@ -1,4 +1,4 @@
-"""What a recoding of t, y and z does to the quantities of graph schema 2: which becomes which, mirrored or not.
+"""What recoding t, y and z does to the quantities of graph schema 2: which becomes which, and whether it is mirrored.
 
 A flip of y turns a mean m into 1 - m and an effect into its negative, and swaps ends. A flip of t swaps E Y(1) and
 E Y(0), turns ATT into -ATU, and negates the other effects. A flip of z changes nothing.
@@ -13,7 +13,7 @@ from ivicl.methods.pretrained.streaming.constants import CODINGS
 
 
 def _rules(flip_t: int, flip_y: int) -> tuple[list[int], list[float], list[float]]:
-    """For each quantity in the caller's coding: which of the canonical ones it is, times what, plus what."""
+    """For each quantity in the caller's coding: which canonical quantity it comes from, its sign, and its offset."""
     source, sign, offset = [], [], []
     for pair, kind in enumerate(("effect", "mean", "mean", "effect", "effect")):
         partner = {1: 2, 2: 1, 3: 4, 4: 3}.get(pair, pair) if flip_t else pair
@@ -28,6 +28,6 @@ def _rules(flip_t: int, flip_y: int) -> tuple[list[int], list[float], list[float
 
 _TABLE = [_rules(flip_t, flip_y) for flip_t, flip_y, _ in CODINGS]
 SOURCE = np.array([rule[0] for rule in _TABLE])
-"""(8,Q) for each of CODINGS."""
+"""(8,Q), one row for each of CODINGS."""
 SIGN = np.array([rule[1] for rule in _TABLE])
 OFFSET = np.array([rule[2] for rule in _TABLE])

@@ -1,7 +1,7 @@
-"""Runs the exported graph with onnxruntime: no torch, no network, the same answer every time.
+"""Runs the exported graph with onnxruntime: without torch, without internet, with the same answer every time.
 
 A model is one ONNX file. Its metadata hold the config, the prior, the training record, the evaluation and a checksum of
-the file itself (taken with the checksum's own digits zeroed), which is verified on loading.
+the file itself (computed with the checksum's own digits zeroed), which is verified on loading.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def file_digest(content: bytes, name: str) -> tuple[str, str]:
 
 
 def graph_of(schema: object, name: str) -> Graph:
-    """By the schema that a file says it has."""
+    """The graph for the schema that a file says it has."""
     if schema == SCHEMA:
         return Graph()
     raise ModelFileError(
@@ -58,7 +58,7 @@ def _run(session: Any, graph: Graph, *arrays: np.ndarray | None) -> Posteriors:
 
 
 class Model:
-    """A loaded model. `Model.shipped()` is the one in the package; `Model.load(path)` any other.
+    """A loaded model. `Model.shipped()` is the one in the package; `Model.load(path)` loads any other.
 
     Examples:
         >>> from ivicl import datasets
@@ -87,7 +87,7 @@ class Model:
 
     @staticmethod
     def load(path: str | Path) -> Model:
-        """Read once in a process as long as the file does not change."""
+        """The model in a file, which is read only once per process as long as it does not change."""
         try:
             about = Path(path).stat()
             with _LOADING:
@@ -97,7 +97,7 @@ class Model:
 
     @staticmethod
     def shipped() -> Model:
-        """Loaded once in a process, whichever thread asks first."""
+        """The model in the package, which is loaded once per process, whichever thread asks first."""
         with _LOADING:
             return _load_shipped()
 
@@ -114,9 +114,9 @@ class Model:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # The optimiser spends seconds on this graph, and the passes are no faster for it: a cold command would pay.
+        # The optimiser would spend seconds on this graph, at the cost of every cold command, and passes get no faster.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        # The planner of memory reuse is quadratic in the nodes: 0.6 s of loading. Buffers are freed either way.
+        # Planning memory reuse is quadratic in the number of nodes: 0.6 s of loading. Buffers are freed either way.
         options.enable_mem_reuse = False
         options.intra_op_num_threads = threads
         return onnxruntime.InferenceSession(self._content, options, providers=["CPUExecutionProvider"])
@@ -129,13 +129,13 @@ class Model:
 
     @cached_property
     def staged(self) -> StagedNetwork | None:
-        """The network in stages over chunks of rows, for tables too large for one pass; None where a file has none."""
+        """The network in stages over chunks of rows, for tables too large for one pass; None if the file lacks it."""
         if PLACES not in self.metadata:
             return None
         return StagedNetwork(Weights(self._content, self.metadata[PLACES]), self.metadata["network"])
 
     def on_one_thread(self) -> Model:
-        """The same model, each of whose passes uses one core: for callers that run several of them at once.
+        """The same model, but each pass uses one core, for callers that run several passes at once.
 
         Examples:
             >>> Model.shipped().on_one_thread().sha256 == Model.shipped().sha256
@@ -146,11 +146,11 @@ class Model:
         return other
 
     def predict_side_by_side(self, passes: Iterable[tuple[np.ndarray | None, ...]]) -> Iterator[Posteriors]:
-        """`predict` for each of many passes, in order: one on each core, where threads inside a pass help little.
+        """`predict` for each of many passes, in order: one on each core, because threads inside a pass help little.
 
         Few passes are taken ahead of the answers, so that memory does not grow with their number.
         """
-        session = self._one_thread_session  # opened here: a cached property is no place for a race
+        session = self._one_thread_session  # opened before the threads start, which would race for a cached property
         return in_order(lambda arrays: _run(session, self.graph, *arrays), passes, threads())
 
     def predict(
@@ -164,11 +164,11 @@ class Model:
         no_defiers: np.ndarray | None = None,
         design: np.ndarray | None = None,
     ) -> Posteriors:
-        """The posteriors of the tables of a `Stack`, whose parts these are."""
+        """The posteriors for the tables of a `Stack`, given as the stack's parts."""
         return _run(self._session, self.graph, x, z, t, y, w, v, no_defiers, design)
 
     def predict_counts(self, tables: np.ndarray) -> Posteriors:
-        """tables (B,2,2,2) of people by `[z][t][y]`."""
+        """The posteriors for tables (B,2,2,2) of people by `[z][t][y]`."""
         counts = np.asarray(tables, np.float64).reshape(-1, 8)
         cell = np.broadcast_to(np.arange(8), counts.shape)
         return self.predict(np.zeros((*counts.shape, 0)), cell // 4, cell // 2 % 2, cell % 2, counts)

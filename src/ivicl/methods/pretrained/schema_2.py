@@ -1,7 +1,7 @@
-"""Graph schema 2: merged rows in, amounts as they are; posteriors of eleven quantities out.
+"""Graph schema 2: merged rows go in, with amounts as they are; posteriors of eleven quantities come out.
 
-The effect is on 1,024 bins, the quantities on grids of their own: edges at anchor + unit * REACH * sinh(s) for s in
-equal steps from -SPAN to SPAN, cut to what the quantity can be. B tables, N rows, Q quantities, M cells, K bins.
+The effect is on 1,024 bins. Each quantity has its own grid, with edges at anchor + unit * REACH * sinh(s) for s in
+equal steps from -SPAN to SPAN, cut to the quantity's possible range. B tables, N rows, Q quantities, M cells, K bins.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
 
 SCHEMA = 2
 CELLS = 128
-"""M."""
+"""M, the number of cells of a quantity's grid."""
 REACH, SPAN = 0.8, 5.0
 OFFSETS = REACH * np.sinh(np.linspace(-SPAN, SPAN, CELLS + 1))
-"""(M+1,) edges of the cells in units from the anchor: a fifteenth of a unit apart in the middle, sixty units out."""
+"""(M+1,) edges of the cells, in units from the anchor: a fifteenth of a unit apart in the middle, reaching 60 units."""
 PAIRS = ("ATE", "EY1", "EY0", "ATT", "ATU")
 """Estimands that are bounded: each has a lower and an upper end."""
 MEANS = ("EY1", "EY0")
 """Those that are means of outcomes; the others are differences."""
 POINT = "LATE"
-"""Identified by the assumption that the network is told of; it means nothing without it."""
+"""Identified only if there are no defiers, which the network is told; without that it means nothing."""
 LOWEST = (-1.0, -1.0, 0.0, 0.0, 0.0, 0.0, -1.0, -1.0, -1.0, -1.0, -1.0)
-"""(Q,) the least that each can be, for an outcome in [0, 1]; the most is 1."""
+"""(Q,) the smallest possible value of each quantity, for an outcome in [0, 1]; the largest is 1."""
 QUANTITIES = (*(f"{name} {end}" for name in PAIRS for end in ("lower", "upper")), POINT)
-"""Q names, in the order of the graph."""
+"""The Q names, in the order of the graph."""
 
 ABOUT = {
     "quantities": list(QUANTITIES),
     "grid": {"cells": CELLS, "reach": REACH, "span": SPAN, "lowest": list(LOWEST)},
 }
-"""What stands in the file, for readers in other languages."""
+"""What the model file says about its outputs, for programs in other languages."""
 
 
 @dataclass(frozen=True)
 class RowLaw:
-    """What the network knows of one table's rows."""
+    """What the network knows about one table's rows."""
 
     law: np.ndarray
     """(N,2,2,2) E[soft cell of (t, y) | z, x], by fits that are leave-one-out at the row's own arm."""
     propensity: np.ndarray
     """(N,) P(Z=1 | x), leave-one-out."""
     places: np.ndarray | None = None
-    """(N,) of these rows in the table; None are all of them."""
+    """(N,) places of these rows in the table; None if they are all of its rows."""
 
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Of B tables."""
+    """The posteriors of B tables."""
 
     effect: np.ndarray
-    """(B,K) probabilities on uniform bins of [-1, 1]."""
+    """(B,K) probabilities of the effect on uniform bins of [-1, 1]."""
     anchor: np.ndarray
-    """(B,Q)."""
+    """(B,Q) anchors of the quantities' grids."""
     unit: np.ndarray
-    """(B,Q)."""
+    """(B,Q) units of the quantities' grids."""
     mass: np.ndarray
-    """(B,Q,M) probabilities."""
+    """(B,Q,M) probabilities of the grids' cells."""
     rows: tuple[RowLaw | None, ...]
-    """(B,) where asked for."""
+    """(B,) the law at each table's rows, if known."""
 
     def __len__(self) -> int:
         return len(self.effect)
@@ -89,7 +89,7 @@ class Posteriors:
 
 
 class Graph:
-    """What its graph takes and gives."""
+    """What a graph of this schema takes and returns."""
 
     outputs: tuple[str, ...] = ("effect", "anchor", "unit", "mass", "law", "propensity")
     estimands: tuple[str, ...] = (*PAIRS, POINT)

@@ -1,4 +1,4 @@
-"""Tables as the graphs take them: one problem with its rows, and several of similar size padded to one block."""
+"""Tables as the graph takes them: one problem with its rows, and several of similar size padded to one block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ivicl.identification.laws import count_cells
 
 @dataclass(frozen=True)
 class Table:
-    """One problem: x (N,D); z, t, y, w (N,), the outcome in [0, 1]. Weight zero means that the row is not there."""
+    """One problem: x (N,D); z, t, y, w (N,), with the outcome in [0, 1]. A row of weight zero does not count."""
 
     x: np.ndarray
     z: np.ndarray
@@ -22,11 +22,11 @@ class Table:
     y: np.ndarray
     w: np.ndarray
     v: np.ndarray | None = None
-    """(N,) variance of the outcome among the row's people; None is zero."""
+    """(N,) variance of the outcome among the row's people; None means zero."""
     no_defiers: bool = False
     """Nobody is moved against one direction of the instrument."""
     design: np.ndarray | None = None
-    """What its people are worth, for each quantity of the graph; None is one."""
+    """What its people are worth, for each quantity of the graph; None means one."""
 
     @property
     def rows(self) -> int:
@@ -34,20 +34,20 @@ class Table:
 
     @property
     def varies(self) -> bool:
-        """Some covariate takes two values. Without one the table is its counts."""
+        """Whether some covariate varies. If none does, the table is no more than its counts."""
         return bool(self.x.shape[1] and (self.x != self.x[:1]).any())
 
     @property
     def binary(self) -> bool:
-        """Every outcome is 0 or 1."""
+        """Whether every outcome is 0 or 1."""
         return bool(((self.y == 0) | (self.y == 1)).all()) and (self.v is None or not self.v.any())
 
     def counts(self) -> np.ndarray:
-        """(2,2,2) people by [z][t][y], of outcomes 0 and 1."""
+        """(2,2,2) people by [z][t][y], for outcomes 0 and 1."""
         return count_cells(self.z, self.t, self.y, self.w)
 
     def without_covariates(self) -> Table:
-        """The same people in eight rows, one for each (z, t, y); in four, one for each (z, t), where y is an amount."""
+        """The same people in eight rows, one for each (z, t, y), or in four, one for each (z, t), if y is an amount."""
         if self.binary:
             cell = np.arange(8)
             return Table(
@@ -68,16 +68,16 @@ class Stack(NamedTuple):
     x: np.ndarray
     """(B,N,D)."""
     z: np.ndarray
-    """(B,N), as t, y and w."""
+    """(B,N), like t, y and w."""
     t: np.ndarray
     y: np.ndarray
     w: np.ndarray
     v: np.ndarray | None = None
-    """(B,N); None is zero."""
+    """(B,N); None means zero."""
     no_defiers: np.ndarray | None = None
-    """(B,) 0 or 1; None is zero."""
+    """(B,) 0 or 1; None means zero."""
     design: np.ndarray | None = None
-    """(B,Q); None is one."""
+    """(B,Q); None means one."""
 
 
 def stacked(tables: Sequence[Table]) -> Stack:

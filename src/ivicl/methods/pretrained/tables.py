@@ -1,4 +1,4 @@
-"""The problems of one data set, as small as they can be without losing anything."""
+"""One data set as tables for the network, as small as they can be without losing anything."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from ivicl.methods.pretrained.stacks import Table
 
 
 def problems(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds | None]:
-    """What passes the graph: one table; or for an amount, where the paper's combinations are asked for, several."""
+    """The tables for the graph: one, or several for an amount if one of the paper's combinations is asked for."""
     if data.binary or request.combine == "means":
         return [merged_table(data)], None if data.binary else Thresholds((), (), combine=request.combine)
     return binary_tables(data, request, rng)
 
 
 def merged_table(data: IVData) -> Table:
-    """People alike in x, z and t as one row, with the mean and the variance of their outcomes; sorted.
+    """People who are alike in x, z and t as one row, with the mean and the variance of their outcomes; sorted.
 
-    Where every outcome is an end of the range, people of either outcome are a row: the graph knows such an outcome by
-    that. Sums go in one order, so that raw rows, merged ones and those of any engine are the same to the last bit.
+    If every outcome is an end of the range, people with different outcomes are separate rows: this is how the graph
+    recognises such an outcome. Sums are added in a fixed order, so that raw rows, merged rows and those of any engine
+    give the same to the last bit.
     """
     y = np.clip(data.y01, 0.0, 1.0)
     keys = {f"x{j}": data.x[:, j] for j in range(data.x.shape[1])} | {"z": data.z, "t": data.t}
@@ -41,7 +42,7 @@ def merged_table(data: IVData) -> Table:
 
 
 def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> tuple[list[Table], Thresholds]:
-    """An amount as yes and no: one table a threshold, or one a draw. `data` has its equal rows merged."""
+    """An amount as yes and no: one table per threshold, or one per draw. Equal rows of `data` must be merged."""
     layout = _Layout.of(data)
     if request.combine == "randomised":
         draws = [randomised(data, rng) for _ in range(request.n_thresholds)]
@@ -53,7 +54,7 @@ def binary_tables(data: IVData, request: Request, rng: np.random.Generator) -> t
 
 @dataclass(frozen=True)
 class _Layout:
-    """Rows that differ in the outcome alone share a group: a threshold then only moves people between two weights."""
+    """Rows that differ only in the outcome form a group: a threshold then only moves people between two weights."""
 
     group: np.ndarray
     """(N,) the group of each row, equal (x, z, t)."""
@@ -73,7 +74,7 @@ class _Layout:
         return _Layout(group, members.list.first().to_numpy())
 
     def table(self, data: IVData, ones: np.ndarray) -> Table:
-        """`ones` (N,): how many people of each row have outcome 1."""
+        """The table if `ones` (N,) people of each row have outcome 1."""
         whole = bool(((ones == 0) | (ones == data.mass)).all())
         if whole and 2 * len(self.first) > len(self.group):
             return Table(data.x, data.z, data.t, (ones > 0).astype(np.float64), data.mass)
@@ -85,7 +86,7 @@ class _Layout:
 
 
 def left_out_columns(tables: Sequence[Table], names: tuple[str, ...], keep: int) -> list[str]:
-    """Covariates beyond the network's limit: those that it drops in at least one of the tables."""
+    """Covariates beyond the network's limit: those that it leaves out in at least one of the tables."""
     if len(names) <= keep:
         return []
     dropped = np.zeros(len(names), dtype=bool)
@@ -95,9 +96,9 @@ def left_out_columns(tables: Sequence[Table], names: tuple[str, ...], keep: int)
 
 
 def association(table: Table) -> np.ndarray:
-    """(D,) how strongly each covariate goes with the eight (z, t, y) cells: the score by which the graph orders them.
+    """(D,) how strongly each covariate is associated with the eight (z, t, y) cells, by which the graph orders them.
 
-    The share of a column's variance that lies between the cells (the same formula as `prepare.order_covariates`).
+    This is the share of a column's variance between the cells (the same formula as `prepare.order_covariates`).
     """
     x = standardise(table.x, table.w)
     soft = np.zeros((table.rows, 2, 2, 2))

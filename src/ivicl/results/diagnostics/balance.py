@@ -1,11 +1,12 @@
 """Are the arms alike in their covariates? Differences, and one test of all of them that knows how people were assigned.
 
-With strata, people are compared within them. Under a design the test compares the same statistic with what the design
-lets vary: the permutations of people, or of whole clusters, within strata; where people of a cluster are in both arms,
-or were sampled, the sums of clusters or people themselves. Rao and Scott's correction: the statistic over the sum of
-its eigenvalues has Snedecor's law with as many degrees of freedom as these are worth. Below the line stand those of the
-estimated variance: of the clusters, or Satterthwaite's where few people with large sampling weights make most of it.
-N rows, D covariates.
+With strata, people are compared within them. Under a design the same statistic is compared with its variation under the
+design: over permutations of people, or of whole clusters, within strata; or, if clusters have people of both arms or
+there are sampling weights, from the sums over clusters or people. By Rao and Scott's correction, the statistic divided
+by the sum of its eigenvalues has an F distribution. Its first degrees of freedom are how many equal eigenvalues these
+are worth; the second are those of the estimated variance: from the number of clusters, or Satterthwaite's, which are
+few if a few people with large sampling weights make up most of it.
+Shapes: N rows, D covariates.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from ivicl.results.diagnostics.covariates import standardised_rows, varying
 from ivicl.results.diagnostics.records import Balance
 
 SEPARATED = 99.0
-"""Standard deviations that stand for infinitely many: the covariate has one value in each arm."""
+"""How many standard deviations stand for infinitely many: the covariate has one value in each arm."""
 ENDLESS = 1e6
-"""Degrees of freedom that are as good as infinite."""
+"""This many degrees of freedom are as good as infinite."""
 
 
 def balance(data: IVData) -> Balance | None:
     """Standardised differences in means of the covariates between the arms, and one test of all of them together."""
-    # Where rows are very many some are chosen; a design needs them all, since clusters must stay whole.
+    # Of very many rows some are chosen, but a design needs them all, since clusters must stay whole.
     x, z, mass = standardised_rows(data) if data.design is None else standardised_rows(data, most=math.inf)
     if not x.shape[1]:
         return None
@@ -44,7 +45,7 @@ def balance(data: IVData) -> Balance | None:
         x, z = _centred(x, draws.level // 2, mass), _centred(z[:, None], draws.level // 2, mass)[:, 0]
     side = z - mass @ z / mass.sum()
     difference = (mass * side) @ x / (mass @ side**2)
-    # A covariate that is constant within both arms but differs between them separates them: an infinite difference.
+    # A covariate that is constant within both arms but differs between them has an infinite difference.
     size = np.divide(
         difference, pooled, out=np.where(difference == 0, 0.0, np.sign(difference) * SEPARATED), where=pooled > 1e-9
     )
@@ -59,13 +60,13 @@ def balance(data: IVData) -> Balance | None:
 
 
 def _holds_both_arms(z: np.ndarray, strata: np.ndarray) -> bool:
-    """Some stratum does; where none does, nobody can be compared within them, and everybody is with everybody."""
+    """Whether some stratum has both arms; if none does, people cannot be compared within strata, only all together."""
     people, assigned = np.bincount(strata), np.bincount(strata, z)
     return bool(((assigned > 0) & (assigned < people)).any())
 
 
 def _centred(values: np.ndarray, strata: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """About the mean of each stratum."""
+    """Values minus the mean of their stratum."""
     people = np.bincount(strata, mass)
     means = np.stack([np.bincount(strata, mass * column) / people for column in values.T], axis=1)
     centred: np.ndarray = values - means[strata]
@@ -73,16 +74,16 @@ def _centred(values: np.ndarray, strata: np.ndarray, mass: np.ndarray) -> np.nda
 
 
 def _omnibus(x: np.ndarray, side: np.ndarray, mass: np.ndarray, data: IVData, draws: Draws | None) -> float:
-    """P-value of the score test that no covariate goes with Z.
+    """P-value of the score test that no covariate is associated with Z.
 
-    For independent people n R^2 of the regression of Z on X is chi-squared.
+    For independent people, n R^2 of the regression of Z on X is chi-squared.
     """
     spread = (mass @ side**2) / mass.sum()
     values, vectors = np.linalg.eigh((x * mass[:, None]).T @ x)
     used = values > 1e-9 * max(values.max(), 1e-300)
     if spread <= 0 or not used.any():
         return 1.0
-    # In these directions the covariates have the unit matrix as the covariance of the score of independent people.
+    # In these directions the score of independent people has the unit matrix as its covariance.
     turned = x @ (vectors[:, used] / np.sqrt(values[used] * spread))
     score = (mass * side) @ turned
     statistic = float(score @ score)
@@ -99,7 +100,7 @@ def _under_design(
     turned: np.ndarray, side: np.ndarray, mass: np.ndarray, data: IVData, draws: Draws
 ) -> tuple[np.ndarray, float]:
     """Eigenvalues of the score's covariance, and the degrees of freedom with which their sum is known."""
-    cluster, own = draws.cluster, (mass / data.w)[:, None]  # one person of a row counts so much, and there are w
+    cluster, own = draws.cluster, (mass / data.w)[:, None]  # `own` is the mass of one person, and a row has w of them
     sampled = data.design is not None and data.design.sampling is not None
     if sampled or (cluster is not None and not draws.by_cluster):
         if cluster is None:
@@ -118,18 +119,18 @@ def _under_design(
     for block in np.unique(stratum):
         here = stratum == block
         size, ones = copies[here].sum(), (copies * arm)[here].sum()
-        # The sums of the assigned ones over all permutations of who they are; the values add up to zero.
+        # The covariance of the assigned people's sum over all permutations of who is assigned; all values sum to zero.
         covariance += ones * (size - ones) / (size * (size - 1)) * (values[here] * copies[here, None]).T @ values[here]
     return _eigenvalues(covariance), math.inf
 
 
 def _worth(eigenvalues: np.ndarray) -> float:
-    """How many equal ones they are worth."""
+    """How many equal eigenvalues they are worth."""
     return float(eigenvalues.sum() ** 2 / max(float((eigenvalues**2).sum()), 1e-300))
 
 
 def _satterthwaite(parts: np.ndarray, people: np.ndarray) -> float:
-    """Degrees of freedom of a sum of parts, one a person: twice its square over its variance."""
+    """Degrees of freedom of a sum of parts, one per person: twice its square divided by its variance."""
     total = float(people @ parts)
     variance = float(people @ (parts - total / people.sum()) ** 2)
     return 2 * total**2 / variance if variance > 0 else math.inf

@@ -1,4 +1,4 @@
-"""Clusters, strata and sampling weights: what they make of the number of people, and what to know about them."""
+"""Clusters, strata and sampling weights: how many people the data are worth under them, and what to know about them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ivicl.methods.design.variance import Draws
 from ivicl.results.diagnostics.records import Finding, SurveyDesign
 
 FEW_CLUSTERS = 20
-"""With fewer in the smaller arm, or in all where people differ within clusters, the t interval is a rough guide."""
+"""With fewer in the smaller arm (or in all, if clusters have people of both arms) the t interval is a rough guide."""
 LARGE_RATIO = 100.0
-"""Sampling weights whose largest is so many times the smallest let a few people decide."""
+"""If the largest sampling weight is more than this many times the smallest, a few people decide much of the answer."""
 
 
 def survey_design(data: IVData) -> SurveyDesign | None:
-    """None where people were drawn and assigned independently."""
+    """What the design does to the data; None if people were drawn and assigned independently."""
     design = data.design
     if design is None:
         return None
@@ -54,7 +54,7 @@ def design_finding(found: SurveyDesign | None) -> list[Finding]:
 
 
 def _fewest(found: SurveyDesign) -> int:
-    """Clusters from which the variance is known: those of the smaller arm, or all where each has people of both."""
+    """How many clusters the variance is estimated from: those of the smaller arm, or all if each has people of both."""
     if found.clusters is None or found.n_clusters is None:
         return 0
     return min(found.clusters) if found.assigned == "by cluster" else found.n_clusters

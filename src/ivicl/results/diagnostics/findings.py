@@ -29,20 +29,21 @@ from ivicl.results.diagnostics.records import (
 )
 
 TRAINED_PEOPLE = (20, 100_000_000)
-"""Sizes of the tables that the shipped network was trained on."""
+"""The smallest and largest tables that the shipped network was trained for."""
 TRAINED_COVARIATES = 64
-"""Covariates that the shipped network reads."""
+"""The most covariates that the shipped network reads."""
 WEAK_F = 10.0
 TOP_WORTH_SAYING, HEAVY_TOP = 0.2, 0.4
-"""Shares of the width from which on the top per cent is mentioned, and worth a look: a normal outcome is below both."""
+"""If the top per cent makes up more than these shares of the width, it is mentioned, or worth a look: a normally
+distributed outcome is below both."""
 CHANCE_P = 0.05
-"""Above this p-value clusters may differ in their covariates by chance."""
+"""Above this p-value, clusters may well differ in their covariates by chance."""
 VIOLATED_P = 0.01
 """Bonferroni over the four inequalities: below this, one of them fails by more than chance."""
 
 
 def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
-    """Everything; `findings` has the grades, `grade` the worst of them.
+    """All measurements and findings; `findings` have grades, and `grade` is the worst of them.
 
     `row_laws` is the law that a method found at each row, whose fit is then checked too.
 
@@ -52,7 +53,7 @@ def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
         >>> found.grade, [finding.name for finding in found.findings if finding.grade == "stop"]
         ('stop', ['instrumental inequalities'])
     """
-    everybody = data.filled()  # also those whose lost outcome may have been anything
+    everybody = data.filled()  # includes people whose lost outcome may have been anything
     stage, who, inequalities = first_stage(everybody), compliance(data), tuple(check(data))
     chances, differences, lost = positivity(everybody), balance(everybody), losses(data)
     sample = Sample(everybody.n, data.report.n_rows, data.report.n_dropped, len(data.covariates))
@@ -79,7 +80,7 @@ def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
 
 
 def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:
-    """A weak instrument costs width, not honesty; but nothing is called honest beside a finding of grade stop."""
+    """A weak instrument makes bounds wide, not wrong; but beside a finding of grade stop nothing is called honest."""
     name = "first stage"
     before, after = percent(stage.treated_if_z0), percent(stage.treated_if_z1)
     moved = f"The instrument changes the share treated from {before} to {after}"
@@ -116,7 +117,7 @@ def _compliance_finding(found: Compliance, stage: FirstStage) -> Finding:
 
 
 def _perhaps_swapped(found: Compliance) -> Finding | None:
-    """Whoever is not treated has Z = 0: so it looks when the column of what was taken is named as the instrument."""
+    """If all untreated people have Z = 0, perhaps the column of what was taken is named as the instrument."""
     (untreated_0, treated_0), (untreated_1, _) = found.people
     if untreated_1 or treated_0 < max(10, 0.05 * (untreated_0 + treated_0)):
         return None
@@ -160,7 +161,7 @@ def _positivity_finding(found: Positivity | None) -> list[Finding]:
 
 
 def _balance_finding(found: Balance | None, clustered: bool) -> list[Finding]:
-    """A large difference is worth a look whatever its cause; but a few clusters differ much by chance alone."""
+    """A large difference is worth a look whatever its cause, but a few clusters differ much by chance alone."""
     if found is None:
         return []
     size, column = found.largest, found.largest_column

@@ -1,15 +1,16 @@
 """The alarm: do the covariates act in a way that the law at the rows did not capture, so that the ends are off?
 
-A law that misses something is harmless while the instrument is assigned alike everywhere: the ends are then only wider
-than they could be. They are off where a pattern is missed twice, in who is assigned and in how people fare. So each
-pattern (a range of a covariate, a wave, a product of two or three, a region) is tested twice. Those that go with the
-residuals Z - P(Z | x), beyond chance among all patterns, are tested against the residuals of the ends' scores in both
-arms; the p-value is the smallest of them times their number. Given x and Z the two residuals know nothing of each
-other, so the first test does not bias the second. What the patterns found would change is the size.
+A law that misses something is harmless if the instrument is assigned with the same probability everywhere: the ends are
+then only wider than they could be. The ends are off if a pattern is missed twice, in who is assigned and in how people
+fare. So each pattern (a range of a covariate, a wave, a product of two or three, a region) is tested twice. Those that
+are associated with the residuals Z - P(Z | x), beyond chance among all patterns, are tested against the residuals of
+the ends' scores in both arms; the p-value is the smallest of these times their number. Given x and Z the two residuals
+are independent, so the first test does not bias the second. The size is how far the ends would move if the law took in
+the patterns found.
 
-The law is leave-one-out, so that a person's own outcome is in no residual's prediction. Patterns are freed of what a
-straight line in the covariates says: fits are shrunk, and what is left of a line is no news.
-N rows, D covariates, F patterns.
+The law is leave-one-out, so that a person's own outcome is not in the prediction for this person. What a straight line
+in the covariates explains is removed from the patterns: fits are shrunk, and the rest of a line is no news.
+Shapes: N rows, D covariates, F patterns.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ from ivicl.methods.row_laws import RowLaws
 from ivicl.results.diagnostics.records import Finding, HiddenPattern
 
 LEVEL = 0.05
-"""A pattern that is missed with a smaller p-value, both times, is believed."""
+"""A pattern is believed to be missed if both of its p-values are smaller than this."""
 WORTH_SAYING = 1.0
-"""Standard errors by which an end must be off, at least."""
+"""How many standard errors an end must be off, at least."""
 BINS = 12
 WAVES = 6
-"""Ups and downs of the fastest wave along a covariate's ranks."""
+"""How often the fastest wave goes up and down along a covariate's ranks."""
 MOST_PRODUCTS = 220
-"""Of each order; beyond it some are drawn, always the same."""
+"""The most products of each order; if there are more, some are drawn, always the same."""
 REGIONS = 64
 FITTED = 16
-"""Patterns from which the size is estimated, the most surprising ones."""
+"""The size is estimated from at most this many patterns, the most surprising ones."""
 PATTERNS_AT_ONCE = 128
 LEAST_ROWS = 40
 
 
 def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: float = 1.0) -> HiddenPattern | None:
-    """The alarm, with sizes in outcome units, of which the range has `span`.
+    """The alarm, with sizes in outcome units; `span` is the length of the outcome's range.
 
-    None without a law at the rows, where there are too few of them, and where no covariate has a pattern to look for.
+    None if there is no law at the rows, if there are too few rows, or if no covariate has a pattern to look for.
     """
     if rows is None:
         return None
@@ -66,7 +67,7 @@ def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: floa
         patterns = _freed(raw, basis, rows.w)
         p = _tail(cross(patterns, away), cross(patterns**2, spread))
         number += len(p)
-        perhaps = p < LEVEL  # when all patterns are counted fewer of them will do
+        perhaps = p < LEVEL  # fewer will remain once the number of all patterns is known
         labels += [label for label, kept in zip(names_here, perhaps, strict=True) if kept]
         found.append(patterns[:, perhaps])
         assigned.append(p[perhaps])
@@ -85,13 +86,13 @@ def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: floa
 
 
 def fires(found: HiddenPattern) -> bool:
-    """The pattern is no chance, and an end is off by as much as it is uncertain."""
+    """Whether the pattern is beyond chance, and an end is off by at least as much as it is uncertain."""
     ends = ((found.lower_off, found.se_lower), (found.upper_off, found.se_upper))
     return found.p_value < LEVEL and any(off > 0 and off >= WORTH_SAYING * se for off, se in ends)
 
 
 def pattern_finding(found: HiddenPattern | None) -> list[Finding]:
-    """Its finding, where there is something to say."""
+    """The finding about a pattern; none if patterns were not looked for."""
     name = "fit to the covariates"
     if found is None:
         return []
@@ -108,7 +109,7 @@ def pattern_finding(found: HiddenPattern | None) -> list[Finding]:
 
 
 def _fared(patterns: np.ndarray, rows: RowLaws, score: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """(F,) p-values of patterns against the scores of both ends, the arms taken together."""
+    """(F,) p-values of patterns against the scores of both ends, with both arms together."""
     surprise = np.zeros((patterns.shape[1], 2))
     for arm in (0, 1):
         here = (rows.w * (rows.z == arm))[:, None]
@@ -119,7 +120,7 @@ def _fared(patterns: np.ndarray, rows: RowLaws, score: np.ndarray, squares: np.n
 
 
 def _tail(sums: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Two-sided, of sums that are normal with this variance; 1 where there is nothing to vary."""
+    """Two-sided p-values of sums that are normal with this variance; 1 if nothing varies."""
     wide = variance > 1e-9 * max(float(variance.max(initial=0.0)), 1e-12)
     size = np.abs(sums) / np.sqrt(np.where(wide, variance, 1.0))
     tails = np.vectorize(lambda value: math.erfc(value / math.sqrt(2)), otypes=[np.float64])(size)
@@ -127,7 +128,7 @@ def _tail(sums: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def _known(rows: RowLaws) -> np.ndarray:
-    """(N, k) what is no news: a line in the covariates. (Not the fits: what they found of a pattern would hide it.)"""
+    """(N, k) what is no news: a line in the covariates, but not the fits, which could hide part of a pattern."""
     columns, w = np.column_stack([np.ones(len(rows.w)), standardise(rows.x, rows.w)]), rows.w[:, None]
     values, vectors = np.linalg.eigh(cross(columns * w, columns))
     told = values > 1e-12 * values[-1]
@@ -202,9 +203,10 @@ def _some(varying: np.ndarray, order: int, rng: np.random.Generator) -> list[tup
 
 
 def _size(rows: RowLaws, chosen: np.ndarray) -> tuple[float, float]:
-    """By how much both ends move when the law takes in patterns (N, F) that it missed, as far as assignment goes along.
+    """How far both ends move if the law takes in patterns (N, F) that it missed, to the extent that the arms differ.
 
-    Their means over everybody count: in each arm by itself the patterns have mean zero, unless the arms differ in them.
+    What counts is the mean of the changes over everybody: within an arm their mean is zero, so that without a
+    difference between the arms nothing moves.
     """
     if chosen.shape[1] == 0:
         return 0.0, 0.0
@@ -229,7 +231,7 @@ def _size(rows: RowLaws, chosen: np.ndarray) -> tuple[float, float]:
 
 
 def _coefficients(law: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(N, 2, 4) of both ends of the effect on the law at each row: those of the terms that bind there."""
+    """(N, 2, 4) coefficients of both ends of the effect on the law at each row, from the terms that bind there."""
     largest = mean_terms(law).argmax(axis=-1)  # (N, 4)
     signed = MEAN_TERMS[np.arange(4), largest] * np.array([1.0, -1.0, 1.0, -1.0])[:, None]  # (N, 4, 8)
     least_1, most_1, least_0, most_0 = np.moveaxis(signed.reshape(len(law), 4, 2, 4), 1, 0)

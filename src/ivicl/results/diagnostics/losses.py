@@ -1,4 +1,4 @@
-"""Outcomes lost of people whose instrument and treatment are known: how many, how evenly, and what hangs on them."""
+"""Lost outcomes of people whose instrument and treatment are known: how many, how evenly, and how much they matter."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ivicl.results.diagnostics.records import Finding, Losses, percent
 UNEVEN_P = 0.01
 """Below this, a loss differs between arms, or between treated and untreated, by more than chance."""
 LARGE_MOVE, SMALL_MOVE = 0.05, 0.001
-"""Shares of the outcome's range: lost outcomes that can move an end by more than the first are worth a look however
-even the loss is; a loss that is uneven, from the second on."""
+"""Shares of the outcome's range: lost outcomes that can move an end by more than the first are worth a look, however
+even the loss is; if the loss is uneven, more than the second is enough."""
 
 
 def losses(data: IVData) -> Losses | None:
-    """What was lost; None where nothing was."""
+    """What was lost; None if nothing was."""
     lost = np.asarray(data.report.lost, dtype=np.float64)
     if not lost.any():
         return None
@@ -45,7 +45,7 @@ def losses(data: IVData) -> Losses | None:
 
 
 def _p_value(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
-    """Of the test that within each pair the two shares `lost / people` are equal: chi-squared, one degree a pair."""
+    """P-value of the chi-squared test that the shares `lost / people` of each pair are equal, one degree per pair."""
     total, degrees = 0.0, 0
     for lost, people in pairs:
         if (people == 0).any():
@@ -58,9 +58,9 @@ def _p_value(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
 
 
 def loss_finding(found: Losses | None, span: float) -> list[Finding]:
-    """A loss that differs between the arms is not by itself a contradiction: who was lost may still be like the others.
+    """A loss that differs between the arms is no contradiction by itself: the lost may still be like the others.
 
-    So it is a look and not a stop, with by how much the bounds could move.
+    So it is graded look and not stop, and the finding says how far the bounds could move.
     """
     if found is None:
         return []

@@ -23,13 +23,13 @@ class FirstStage(KeyedRecord):
     difference: float
     se: float
     f: float | None
-    """F statistic; None where nobody varies inside the arms: it is infinite, which JSON cannot hold."""
+    """F statistic; None if the treatment does not vary within the arms: it is infinite, which JSON cannot hold."""
     correlation: float | None
-    """Of instrument and treatment; None where the treatment does not vary."""
+    """Correlation of instrument and treatment; None if the treatment does not vary."""
     n_z0: int
     n_z1: int
     partial_f: float | None = None
-    """F statistic given the covariates, by least squares; None without any, or where they determine the instrument."""
+    """F statistic given the covariates, by least squares; None without any, or if they determine the instrument."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Compliance(KeyedRecord):
     """Who did as the instrument said."""
 
     people: tuple[tuple[int, int], tuple[int, int]]
-    """By [z][t]."""
+    """People by [z][t]."""
     kind: str
     """perfect, one-sided, two-sided or no variation."""
     counts: tuple[tuple[tuple[int, int], tuple[int, int]], tuple[tuple[int, int], tuple[int, int]]] | None = None
@@ -61,7 +61,7 @@ class Balance(KeyedRecord):
     largest: float
     largest_column: str
     p_value: float
-    """Of one test of all covariates together."""
+    """P-value of one test of all covariates together."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Sample(KeyedRecord):
     n_rows: int
     n_dropped: int
     d: int
-    """Covariates."""
+    """Number of covariates."""
 
 
 @dataclass(frozen=True)
@@ -82,32 +82,32 @@ class OutcomeRange(KeyedRecord):
     range: tuple[float, float]
     observed: tuple[float, float]
     central_98_percent: tuple[float, float] | None
-    """None where outcomes were merged into means."""
+    """None if outcomes were merged into means."""
     mean: float
     top_percent_of_width: float | None = None
-    """The share of the estimated bounds' width that goes if outcomes are cut off at their 99 % quantile; None if
-    binary, or merged into means."""
+    """The share of the estimated bounds' width that goes away if outcomes are cut off at their 99 % quantile; None if
+    they are binary, or were merged into means."""
 
 
 @dataclass(frozen=True)
 class Losses(KeyedRecord):
-    """People whose outcome is missing, and nothing else."""
+    """People whose outcome, and nothing else, is missing."""
 
     people: LostPeople
-    """By [z][t]."""
+    """People by [z][t]."""
     share_z0: float
-    """Of the people with Z = 0."""
+    """Their share of the people with Z = 0."""
     share_z1: float
     p_arms: float
-    """Of the test that the share is the same in both arms of the instrument."""
+    """P-value of the test that the share is the same in both arms of the instrument."""
     p_treatment: float
-    """Of the test that, in each arm, it is the same among treated and untreated."""
+    """P-value of the test that, in each arm, it is the same among treated and untreated."""
     free: bool
-    """Their outcomes may have been anything in the range; else they were left out, as if they were like the others."""
+    """Their outcomes may have been anything in the range; otherwise they were left out, as if they were like others."""
     lower_move: float
-    """By how much the estimated lower end falls when the lost outcomes may have been anything, in outcome units."""
+    """How far the estimated lower end falls if the lost outcomes may have been anything, in outcome units."""
     upper_move: float
-    """By how much the upper end rises."""
+    """How far the upper end rises."""
 
     @property
     def total(self) -> int:
@@ -121,22 +121,22 @@ class Losses(KeyedRecord):
 
 @dataclass(frozen=True)
 class SurveyDesign(KeyedRecord):
-    """What clusters, strata and sampling weights make of the number of people."""
+    """How many people the data are worth, given clusters, strata and sampling weights."""
 
     design_effect_lower: float
-    """Variance of the estimated lower end of the identified set over that of as many independent people."""
+    """Variance of the estimated lower end of the identified set, divided by that with as many independent people."""
     design_effect_upper: float
     effective_people: float
-    """As many independent people would tell as much about the end that is known worse."""
+    """This many independent people would tell as much about the end that is known worse."""
     clusters: tuple[int, int] | None
-    """With Z = 0 and with Z = 1; None without clusters. A cluster that has people of both counts in both."""
+    """Clusters with Z = 0 and with Z = 1; None without clusters. A cluster with people of both counts in both."""
     n_clusters: int | None
-    """In all."""
+    """Clusters in all."""
     assigned: str | None
     """Whole clusters share an arm ("by cluster"), or people within them differ ("within clusters")."""
     strata: int | None
     sampling_ratio: float | None
-    """The largest sampling weight over the smallest."""
+    """The largest sampling weight divided by the smallest."""
 
     def in_short(self) -> str:
         parts = []
@@ -155,11 +155,11 @@ class HiddenPattern(KeyedRecord):
     """How the covariates act beyond the law that a method found at the rows."""
 
     p_value: float
-    """That the most surprising pattern goes both with the instrument and with the outcome by chance alone."""
+    """P-value: that the most surprising pattern is associated with both instrument and outcome by chance alone."""
     pattern: str
-    """That pattern, in words; empty where none goes with the instrument."""
+    """That pattern, in words; empty if none is associated with the instrument."""
     lower_off: float
-    """By how much the lower end may be off, in outcome units."""
+    """How far the lower end may be off, in outcome units."""
     upper_off: float
     se_lower: float
     """The lower end's standard error at that law."""
@@ -181,7 +181,7 @@ class Finding(KeyedRecord):
     grade: Grade
     sentence: str
     remedy: str = ""
-    """What to do about it; empty where there is nothing to do."""
+    """What to do about it; empty if there is nothing to do."""
 
     @property
     def text(self) -> str:
@@ -212,9 +212,9 @@ class Diagnostics(KeyedRecord):
     grade: Grade
     """The worst grade of the findings."""
     losses: Losses | None = None
-    """Outcomes lost of people whose instrument and treatment are known; None where there are none."""
+    """Lost outcomes of people whose instrument and treatment are known; None if there are none."""
     design: SurveyDesign | None = None
-    """Clusters, strata and sampling weights; None where there are none."""
+    """Clusters, strata and sampling weights; None if there are none."""
     hidden_pattern: HiddenPattern | None = None
     """What the method's law at the rows did not capture; None for a method that finds no such law."""
 
@@ -225,7 +225,7 @@ class Diagnostics(KeyedRecord):
 
     @property
     def headline(self) -> str:
-        """What stands before any bound, in every format: the findings of grade stop. Empty where there are none."""
+        """What comes before any bound, in every format: the findings of grade stop. Empty if there are none."""
         return " ".join(finding.text for finding in self.findings if finding.grade == "stop")
 
     @property

@@ -1,4 +1,4 @@
-"""One bar an interval: the ladder of assumptions, and methods side by side."""
+"""One bar per interval: the ladder of assumptions, and methods side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def ladder(result: BoundsResult) -> Picture:
-    """The ladder of assumptions: one interval a rung."""
+    """The ladder of assumptions: one interval per rung."""
     if result.ladder is None:
         raise InputError("this result holds no ladder; fit it with this version of ivicl.")
     strong = [rung.method == result.method for rung in result.ladder]
@@ -28,7 +28,7 @@ def comparison(compared: Comparison) -> Picture:
     strong = [rung.sampling_error for rung in rungs]
     with styled():
         picture = _bars("comparison", rungs, strong, compared.results[0].binary, "Methods side by side.")
-        if not all(strong):  # said in the picture too: a file that is passed on has no caption
+        if not all(strong):  # say it in the picture too, because a file that is passed on has no caption
             axes = picture.figure.axes[0]
             axes.plot([], [], color=INK, linewidth=1.8, label="estimated: no allowance for sampling error")
             legend_above(axes)
@@ -36,12 +36,12 @@ def comparison(compared: Comparison) -> Picture:
 
 
 def _bars(kind: str, rungs: Ladder, strong: list[bool], binary: bool, caption: str) -> Picture:
-    """One bar a rung, the first on top; those of another estimand are dashed."""
+    """One bar per rung, with the first on top; those of another estimand are dashed."""
     figure, axes = new_axes(height=0.55 + 0.5 * len(rungs))
     for place, (rung, thick) in enumerate(reversed(list(zip(rungs, strong, strict=True)))):
         colour = SECOND if rung.another_estimand else ACCENT if thick else INK
         line = (0, (2, 1)) if rung.another_estimand else "-"
-        flat: dict[str, Any] = {"solid_capstyle": "butt", "dash_capstyle": "butt"}  # no further than the ends
+        flat: dict[str, Any] = {"solid_capstyle": "butt", "dash_capstyle": "butt"}  # bars stop exactly at their ends
         width = 3.2 if thick else 1.8
         axes.plot([rung.lower, rung.upper], [place] * 2, color=colour, linewidth=width, linestyle=line, **flat)
         for end in (rung.lower, rung.upper):

@@ -26,7 +26,7 @@ def compliance(result: BoundsResult) -> Picture:
         axes.barh(place, share[z, 0], left=share[z, 1], color=SOFT, height=0.56, label="not treated" if z else None)
         for t, left in ((1, 0.0), (0, share[z, 1])):
             text = f"{100 * share[z, t]:.1f} %  ({people[z, t]:,.0f})"
-            if share[z, t] > 0.0115 * len(text):  # else it would not fit into its part of the bar
+            if share[z, t] > 0.0115 * len(text):  # otherwise it would not fit into its part of the bar
                 colour = "white" if t else INK
                 axes.text(left + share[z, t] / 2, place, text, ha="center", va="center", color=colour, fontsize=8)
         names.append("\n".join(textwrap.wrap(arm(result, z), 24)))

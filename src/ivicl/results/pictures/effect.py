@@ -33,7 +33,7 @@ def posterior(result: BoundsResult) -> Picture:
         for name, end in (("lower", result.identified_set.lower), ("upper", result.identified_set.upper)):
             height = np.interp(middles, (end.edges[1:] + end.edges[:-1]) / 2, end.probabilities / np.diff(end.edges))
             data[f"density_of_{name}_end"] = height.tolist()
-            # The ends are far sharper than the effect: drawn to a common height, for place and spread only.
+            # The ends are known far better than the effect: scale them to one height, to show only place and spread.
             scaled = height * 0.5 * top / max(float(height.max()), 1e-300)
             label = "ends of the identified set (scaled)" if name == "lower" else None
             axes.plot(middles, scaled, color=SECOND, linewidth=0.9, label=label)
@@ -48,7 +48,7 @@ def posterior(result: BoundsResult) -> Picture:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(_effect_label(result))
     legend_above(axes)
-    # In the picture itself: a file that is passed on has no caption, and the humps look like findings.
+    # Say it in the picture itself: a file that is passed on has no caption, and the humps look like findings.
     figure.supxlabel(HUMPS, fontsize=8, fontstyle="italic", color=SECOND)
     held = float(law.probabilities[inside].sum())
     caption = (
@@ -60,7 +60,7 @@ def posterior(result: BoundsResult) -> Picture:
 
 
 def levels(result: BoundsResult) -> Picture:
-    """The interval against its credibility: how much of the conclusion hangs on the choice of alpha."""
+    """The interval against its credibility: how much the conclusion depends on the choice of alpha."""
     if not result.is_credible:
         raise InputError(f"method '{result.method}' has no posterior, so it has one interval only.")
     alphas = np.concatenate([[0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 99)])

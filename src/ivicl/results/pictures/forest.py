@@ -1,4 +1,4 @@
-"""Forest plots: one bar an interval, for groups of people, for studies, for outcomes."""
+"""Forest plots: one bar per interval, for groups of people, for studies or for outcomes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ivicl.results.result import BoundsResult
 
 MOST_BARS = 60
-"""More would not be read."""
+"""Nobody would read more bars than this."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One interval with its estimate; without one it is a label alone."""
+    """One interval with its estimate, or only a label if there is none."""
 
     label: str
     lower: float | None = None
@@ -42,7 +42,7 @@ class Bar:
 
 
 def forest(bars: Sequence[Bar], everybody: Bar | None = None, caption: str = "", unit: str = "Effect") -> Picture:
-    """The bars from top to bottom in the order given, that of everybody below a line."""
+    """The bars from top to bottom in the order given, with that of everybody below a line."""
     shown = list(bars[:MOST_BARS])
     if len(bars) > MOST_BARS:
         caption = f"The first {MOST_BARS} of {len(bars):,}. {caption}".rstrip()
@@ -87,7 +87,7 @@ def _label(bar: Bar) -> str:
 
 
 def forest_of_rows(frame: Any) -> Picture:
-    """A forest plot of what `fit_many` or `ivicl batch` gave: one bar a row, labelled by what names the study."""
+    """A forest plot of the rows of `fit_many` or `ivicl batch`: one bar per row, labelled with the study's names."""
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)
@@ -104,5 +104,5 @@ def forest_of_rows(frame: Any) -> Picture:
 
 
 def _number(value: Any) -> float | None:
-    """What is missing is None in polars and nan in pandas."""
+    """The number, or None if it is missing, which is None in polars and nan in pandas."""
     return None if value is None or math.isnan(value) else float(value)

@@ -1,6 +1,6 @@
 """What every picture is: a figure and the data behind it, in one style.
 
-Figures are made without pyplot: nothing global is touched, nothing pops up, nothing has to be closed.
+Figures are made without pyplot, so that no global state is changed, nothing pops up and nothing has to be closed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STYLE: dict[Any, Any] = {
     "text.color": INK,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    # Ids inside the SVG are hashes: salted with a constant, the same picture is the same file.
+    # Ids inside the SVG are hashes: with a constant salt, the same picture gives the same file.
     "svg.hashsalt": "ivicl",
     "svg.fonttype": "path",
 }
@@ -60,11 +60,11 @@ class Picture:
         return f"Picture({self.kind}, {rows} rows of data)"
 
     def below(self, headline: str) -> Picture:
-        """With a headline over the figure: a file that is passed on has no summary beside it. None if it is empty."""
+        """The picture with a headline (if any) above it, because a file that is passed on has no summary beside it."""
         if not headline:
             return self
         with styled():
-            # At its size in a figure of this width a line holds so many letters.
+            # At this font size, a line across the figure holds about this many letters.
             wrapped = textwrap.fill(headline, int(14 * self.figure.get_figwidth()))
             self.figure.suptitle(wrapped, color=ALARM, fontsize=8, fontweight="bold", x=0.01, ha="left")
             more = 0.16 * (1 + wrapped.count("\n"))
@@ -104,14 +104,14 @@ class Picture:
 
 
 def styled() -> Any:
-    """The style of all pictures, as a context: it holds while a figure is drawn, and nowhere else."""
+    """The style of all pictures, as a context manager: it applies only while a figure is drawn."""
     import matplotlib
 
     return matplotlib.rc_context(STYLE)
 
 
 def _no_date(suffix: str) -> dict[str, Any]:
-    """No time stamp: the same result gives the same file."""
+    """Metadata without a time stamp, so that the same result gives the same file."""
     return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix.lower(), {})
 
 

@@ -33,7 +33,7 @@ NAMES = {
 
 
 def plan(planned: Plan) -> Picture:
-    """One design as bars; a grid as lines over people, or over the first thing that varies."""
+    """One design as bars; a grid of designs as lines against people, or against the first parameter that varies."""
     rows = planned.rows()
     data: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in rows[0]}
     with styled():
@@ -42,7 +42,7 @@ def plan(planned: Plan) -> Picture:
 
 
 def _people(axes: Any, values: list[int]) -> None:
-    """A logarithmic axis with the numbers that were asked for, as far as they have room."""
+    """A logarithmic axis with the numbers that were asked for, as far as there is room."""
     from matplotlib.ticker import NullLocator
 
     axes.set_xscale("log")

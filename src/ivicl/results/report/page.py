@@ -1,4 +1,4 @@
-"""The report: one HTML file, no links outside, for a reader who was not there."""
+"""The report: one HTML file without external links, for a reader who was not there."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def report_html(
 
 
 def citation(result: BoundsResult) -> str:
-    """The package, and with the network the file and the paper behind it."""
+    """How to cite the package and, if the network was used, its file and the paper behind it."""
     model = f" Model {result.model.name}, sha256 {result.model.sha256}. {PAPER}" if result.model else ""
     return (
         f"ivicl, version {result.version}: bounds on average treatment effects from instrumental-variable data.{model}"
@@ -87,7 +87,7 @@ def citation(result: BoundsResult) -> str:
 
 
 def _other_notes(result: BoundsResult) -> list[str]:
-    """What was done to the data, but for the codings, which the table above says."""
+    """What was done to the data, except for the codings, which are in the table above."""
     coded = {
         note("coded", role=role, column=coding.column, one=repr(coding.one), zero=repr(coding.zero))
         for role, coding in result.codings.items()
@@ -96,7 +96,7 @@ def _other_notes(result: BoundsResult) -> list[str]:
 
 
 def _headline(result: BoundsResult) -> str:
-    """The first line of the page, where the design is graded stop."""
+    """The first line of the page, if the design is graded stop."""
     headline = result.diagnostics.headline
     return f'<p class="headline stop" role="alert">{escape(headline)}</p>' if headline else ""
 
@@ -128,7 +128,7 @@ def _list(heading: str, sentences: Sequence[str]) -> str:
 
 
 class _Figures:
-    """The pictures of one page, numbered as they come."""
+    """The pictures of one page, numbered in order."""
 
     def __init__(self, result: BoundsResult) -> None:
         self.result, self.number = result, 0
@@ -145,7 +145,7 @@ class _Figures:
 
 
 def _further(also: Sequence[Any], figures: _Figures) -> str:
-    """A section each; drawn last, so that the pictures before keep their numbers."""
+    """One section for each; drawn last, so that the other pictures keep their numbers."""
     return "".join(
         f"<h2>{escape(section.title)}</h2>{section.parts(figures.show(section.picture))}"
         for section in sections_of(also)
@@ -198,7 +198,7 @@ def _other_estimands(result: BoundsResult) -> str:
 
 
 def _estimate(rung: Rung) -> str:
-    """To the digit that the interval has."""
+    """The estimate, with as many digits as the interval has."""
     low, high, width = rung.estimate_lower, rung.estimate_upper, rung.upper - rung.lower
     if low is None:
         return ""

@@ -32,7 +32,7 @@ def question_sentence(result: BoundsResult) -> str:
 
 
 def answer_sentence(result: BoundsResult) -> str:
-    """The answer; where the design is graded stop, that comes first."""
+    """The answer; if the design is graded stop, this is said first."""
     headline = result.diagnostics.headline
     return f"{headline} What the method says all the same: {_answer(result)}" if headline else _answer(result)
 
@@ -50,7 +50,7 @@ def _answer(result: BoundsResult) -> str:
 
 
 def _place_of_zero(result: BoundsResult, what: str, verdict: str) -> str:
-    """Where no effect lies; the verdict is for intervals that leave it out, and allow for chance."""
+    """Where "no effect" lies; the verdict is for intervals that exclude it and allow for chance."""
     none = estimand(result.estimand).none
     if none is None:
         return ""
@@ -64,7 +64,7 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     for role in ("instrument", "treatment", "outcome"):
         coding = result.codings.get(role)
         if coding:
-            plain = coding.zero in (None, 0) and coding.one in (None, 1)  # or an amount: nothing to explain
+            plain = coding.zero in (None, 0) and coding.one in (None, 1)  # 0 and 1, or an amount: nothing to explain
             values = "" if plain else f": {coding.one} is 1, {coding.zero} is 0"
             rows.append((role.capitalize(), f"{coding.column}{values}"))
     if not result.binary:

@@ -1,1 +1,1 @@
-"""What the published estimators are made of."""
+"""The parts that the published estimators are made of."""

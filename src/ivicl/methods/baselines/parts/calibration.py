@@ -1,4 +1,4 @@
-"""Calibration of predicted probabilities by a temperature and one intercept a class, cross-fitted over the folds."""
+"""Calibration of predicted probabilities by a temperature and one intercept per class, cross-fitted over the folds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 PRIOR_SD = 0.5
-"""Sd of the log temperature and of the intercepts about "leave as it is": tames the fit when people are few."""
+"""Prior sd of the log temperature and of the intercepts around no change: it tames the fit if there are few people."""
 
 
 def fit_scaling(log_p: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -33,9 +33,9 @@ def fit_scaling(log_p: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.
 def cross_calibrate(
     p: np.ndarray, label: np.ndarray, weight: np.ndarray, observed: np.ndarray, fold: np.ndarray
 ) -> np.ndarray:
-    """Calibrated copy of out-of-fold predictions p (m, C). Fold k is scaled by what the other folds' predictions say.
+    """Calibrated copy of out-of-fold predictions p (m, C). Fold k is scaled by a fit to the other folds' predictions.
 
-    `observed` marks the rows with a label (for p given Z=z, the rows of arm z). Classes of probability zero stay there.
+    `observed` marks the rows with a label (for p given Z=z, the rows of arm z). Classes of probability zero keep it.
     """
     calibrated = p.copy()
     possible = p.max(0) > 0

@@ -2,8 +2,8 @@
 
 A row of weight k stands for k people who happen to look alike. They are k independent draws, so they may and must be
 spread over the folds: keeping them together would take every person with this (x, z, t, y) out of the training set at
-once, and the fitted p(y, t | z, x) would be wrong exactly there. (Copies of the *same* person are another thing: they
-would leak. Frequency weights count different people.)
+once, and the fitted p(y, t | z, x) would be wrong exactly there. (Copies of the *same* person are a different matter:
+they would leak. Frequency weights count different people.)
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def merge_rows(columns: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.
 def split_clusters(
     cluster: np.ndarray, arm: np.ndarray, weight: np.ndarray, folds: int, rng: np.random.Generator
 ) -> Pieces:
-    """Whole clusters in a fold, because their people tell of each other; those of each arm are dealt out in turn."""
+    """Whole clusters in a fold, because their people resemble each other; those of each arm are dealt out in turn."""
     names, first, code = np.unique(cluster, return_index=True, return_inverse=True)
     order = rng.permutation(len(names))
     order = order[np.argsort(arm[first][order], kind="stable")]

@@ -96,7 +96,7 @@ def bounds_of_effect(data: IVData, request: Request) -> MethodBounds:
 
 
 class _Run:
-    """Data as the Gaussian process sees it, and the report of one fit."""
+    """The data as the Gaussian process sees them, and the report of one fit."""
 
     def __init__(self, data: IVData, request: Request, method: str) -> None:
         require("torch", method)

@@ -40,7 +40,7 @@ def splines(x: np.ndarray, random_state: int) -> Any:
     for column in range(x.shape[1]):
         knots = np.unique(np.quantile(x[:, column], np.linspace(0.02, 0.98, 5)))
         continuous = len(np.unique(x[:, column])) > FEW_VALUES and len(knots) >= 3
-        # linear extrapolation, so that a value beyond the knots cannot throw the logits far away
+        # Linear extrapolation, so that a value beyond the knots cannot give extreme logits.
         basis: Any = "passthrough"
         if continuous and column < MAX_SPLINE_COLUMNS:
             basis = SplineTransformer(knots=knots[:, None], degree=3, extrapolation="linear", include_bias=False)
@@ -77,7 +77,7 @@ def forest(x: np.ndarray, random_state: int) -> Any:
 
 
 def network(x: np.ndarray, random_state: int) -> Any:
-    """A small neural network. A firm penalty and a fixed length beat early stopping, which sklearn does on accuracy."""
+    """A small neural network. A strong penalty and a fixed length beat sklearn's early stopping by accuracy."""
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -101,7 +101,7 @@ def tabpfn(x: np.ndarray, random_state: int) -> Any:
 
 
 def constant(x: np.ndarray, random_state: int) -> Any:
-    """Frequencies, the same at every x: the right answer for the propensity of a randomised trial."""
+    """The frequencies, the same at every x: the right answer for the propensity of a randomised trial."""
     from sklearn.dummy import DummyClassifier
 
     return DummyClassifier(strategy="prior")
@@ -115,7 +115,7 @@ CANDIDATES: dict[str, Learner] = {
     "forest": forest,
     "network": network,
 }
-"""What learner="auto" chooses among, by cross-validated log loss, for each nuisance by itself."""
+"""What learner="auto" chooses from, by cross-validated log loss, separately for each nuisance."""
 
 NAMED: dict[str, Learner] = {**CANDIDATES, "tabpfn": tabpfn}
 

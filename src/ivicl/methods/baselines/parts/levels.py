@@ -1,7 +1,7 @@
 """A bounded outcome as a few ordered levels: level k is reached when Y is at least the k-th threshold.
 
 Thresholds are those of `ivicl.methods.outcomes`. Bounds of the effects on 1{Y >= c_j}, weighted by the lengths they
-stand for, add to bounds of the effect on Y. They are outer bounds: each is sharp by itself, their sum need not be.
+stand for, add up to bounds of the effect on Y. These are outer bounds: each part is sharp, but their sum need not be.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class OutcomeLevels:
     level: np.ndarray
     """(n,) integers 0..M."""
     steps: np.ndarray
-    """(M,) outcome units."""
+    """(M,) in outcome units."""
     slack: float
-    """How far rounding to the levels can move the effect, at the very worst, either way."""
+    """How far rounding to the levels can move the effect at worst, in either direction."""
     notes: tuple[str, ...]
 
 
 def outcome_levels(data: IVData, n_thresholds: int) -> OutcomeLevels:
-    """A binary outcome has two levels, one of few values those values; any other is rounded to M equal steps."""
+    """A binary outcome has two levels, an outcome with few values has these; any other is rounded to M equal steps."""
     cuts = choose_thresholds(data, n_thresholds)
     notes: tuple[str, ...] = ()
     if cuts.slack > 0:

@@ -1,4 +1,4 @@
-"""What `levis` and `whitehouse` share: mean of the scores, standard errors, and the interval."""
+"""What `levis` and `whitehouse` share: the mean of the scores, its standard errors, and the interval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EndEstimates:
     se_lower: float
     se_upper: float
     degrees: float = np.inf
-    """Of freedom, with clusters."""
+    """Degrees of freedom, if there are clusters."""
 
 
 def fit_nuisances(data: IVData, request: Request) -> tuple[Nuisances, OutcomeLevels]:
@@ -78,7 +78,7 @@ def _as_data(nuisances: Nuisances) -> IVData:
 
 
 def critical_value(kind: str, alpha: float, width: float, se: float, degrees: float = np.inf) -> float:
-    """Multiplier of the standard errors; Student's where few clusters tell them.
+    """Multiplier of the standard errors; from Student's t if `degrees` is finite, as with few clusters.
 
     "imbens-manski" covers the effect with probability 1 - alpha wherever it lies in the identified set; "z" gives
     each end its own one-sided interval of level 1 - alpha / 2, so that the whole identified set is covered.
@@ -93,7 +93,7 @@ def critical_value(kind: str, alpha: float, width: float, se: float, degrees: fl
 
 
 def interval_kind(request: Request) -> str:
-    """The interval asked for: by its name, or by what it is to cover."""
+    """The interval that is asked for, by its name or by what it is to cover."""
     wanted = {"set": "z", "effect": "imbens-manski"}
     named = request.own.interval
     if named is None:
@@ -118,7 +118,7 @@ def one_step_bounds(
     started = time.perf_counter()
     kind = interval_kind(request)
     nuisances, levels = fit_nuisances(data, request)
-    if nuisances.details["folds"] == 1:  # one law for everybody: one term is the largest, nothing to smooth
+    if nuisances.details["folds"] == 1:  # one law for everybody, so one term is the largest: nothing to smooth
         form, sharpness, correction = "margin", None, 0.0
     ends = estimate_ends(nuisances, levels.steps, form, sharpness)
     span = float(levels.steps.sum())

@@ -1,4 +1,4 @@
-"""The options of the published estimators, apart from their code: reading them imports nothing heavy."""
+"""The options of the published estimators, separate from their code so that reading them imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NuisanceOptions:
     calibrate: bool = True
     """Scale predicted probabilities by a temperature and class intercepts."""
     propensity: float | None = None
-    """P(Z=1) when it is known by design and does not depend on x; estimated when None."""
+    """P(Z=1) if it is known by design and does not depend on x; estimated when None."""
     n_jobs: int | None = None
     """Processes for the fits; None means at most two, and one when the work is small."""
 
@@ -62,18 +62,18 @@ class GPOptions:
     learn_prior: bool = True
     """Fit scales and length-scales by maximising the evidence bound (the usual practice)."""
     max_steps: int = 2000
-    """Adam steps at most."""
+    """The most Adam steps."""
     batch: int = 256
-    """Rows a step."""
+    """Rows per step."""
     learning_rate: float = 0.03
     mc_draws: int = 8
-    """Draws of the latents a step."""
+    """Draws of the latents per step."""
     window: int = 100
-    """Steps whose mean evidence bound is compared for early stopping."""
+    """For early stopping, the mean evidence bounds of windows of this many steps are compared."""
     patience: int = 4
-    """Windows without a gain of a standard error after which to stop."""
+    """Stop after this many windows without a gain of a standard error."""
     draws: int = 1000
-    """Posterior draws that the interval is read from."""
+    """Posterior draws from which the interval is computed."""
 
     def __post_init__(self) -> None:
         if self.family not in ("full", "mean-field"):

@@ -1,4 +1,4 @@
-"""Scores of the covariate-adjusted Balke-Pearl bounds: one number a row whose mean is the estimate.
+"""Scores of the covariate-adjusted Balke-Pearl bounds: one number per row, whose mean is the estimate.
 
 Shapes: n rows; p (n, 2, 2, 2) indexed [z][t][y] is P(T=t, Y=y | Z=z, x); e (n,) is P(Z=1 | x). Each bound is a
 maximum of eight affine functions of p (an upper bound is minus the maximum of eight). Every function here works on
@@ -21,7 +21,7 @@ SOFTMAX_GAP = 0.9731
 
 @dataclass(frozen=True)
 class EndScores:
-    """Scores of the two ends of the identified set, one a row."""
+    """Scores of the two ends of the identified set, one per row."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -87,5 +87,5 @@ def end_scores(
 
 
 def default_sharpness(n: float) -> float:
-    """n^(1/4) log n: grows, so that the smoothing bias vanishes, slower than the nuisances' error allows."""
+    """n^(1/4) log n: it grows, so that the smoothing bias vanishes, but slower than the nuisances' error allows."""
     return float(n**0.25 * np.log(max(n, 3.0)))

@@ -1,4 +1,4 @@
-"""Laws of (X, Z, T, Y) whose p(y, t | z, x), propensity and bounds are known: what the estimators are checked on.
+"""Laws of (X, Z, T, Y) whose p(y, t | z, x), propensity and bounds are known, to check the estimators on.
 
 X = (x1, x2), x1 a fair coin, x2 uniform on [-1, 1]. In each arm log p of the four (t, y) cells is linear in x2 for
 each x1, so that a multinomial logistic regression on x can be right, and a learner's error is not mistaken for the
@@ -48,7 +48,7 @@ class Law:
         return IVData.from_arrays(z=z, t=cell // 2, y=cell % 2, x=x, outcome_range=(0, 1))
 
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points (m, 2) and weights (m,) that integrate over X: the midpoint rule, as the bounds have kinks."""
+        """Points (m, 2) and weights (m,) to integrate over X: by the midpoint rule, because the bounds have kinks."""
         m = 4000
         x2 = (np.arange(m) + 0.5) / m * 2 - 1
         x = np.concatenate([np.column_stack([np.full(m, x1), x2]) for x1 in (0.0, 1.0)])
@@ -97,7 +97,7 @@ WITHOUT_MARGIN = (CROSSING, IRRELEVANT)
 class NewtonLogistic(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Multinomial logistic regression by a few Newton steps: right for these laws, and ten times faster than L-BFGS.
 
-    Thousands of fits are needed to see coverage; the ridge only keeps the steps finite.
+    Thousands of fits are needed to measure coverage; the ridge is only there to keep the steps finite.
     """
 
     def __init__(self, ridge: float = 0.1, steps: int = 8) -> None:

@@ -1,7 +1,7 @@
 """TabPFN as a learner: the paper's base model, used when the package is installed and its weights are on this machine.
 
 Nothing is downloaded. The package itself would fetch weights on first use; here a missing file is an error that says
-where to put it. `pip install tabpfn` brings the code (it is no dependency of ivicl).
+where to put it. `pip install tabpfn` installs the code (it is not a dependency of ivicl).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_CLASSES = 10
 
 
 def weight_folders() -> list[Path]:
-    """Where TabPFN keeps its weights, in its own order of search."""
+    """Where TabPFN keeps its weights, in the order in which it searches."""
     named = os.environ.get("TABPFN_MODEL_CACHE_DIR", "").strip()
     if named:
         return [Path(named)]
@@ -36,7 +36,7 @@ def weight_folders() -> list[Path]:
 
 
 def find_weights(model_path: str | Path | None = None) -> Path:
-    """The weights' file, or an error that names what was looked for."""
+    """The file of weights, or an error that names what was looked for."""
     if model_path is not None:
         path = Path(model_path)
         if not path.is_file():
