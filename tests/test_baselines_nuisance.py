@@ -189,6 +189,16 @@ def test_wrong_settings_are_named():
             nuisances(data, **settings)
 
 
+def test_a_learner_without_weights_is_not_given_half_a_person():
+    """It learns from people written out as rows; weights of a survey were cut to whole numbers in silence."""
+    rng = np.random.default_rng(15)
+    x, label = rng.normal(size=(80, 2)), rng.integers(0, 2, 80)
+    learner = resolve_learners(KNeighborsClassifier())["KNeighborsClassifier"]
+    with pytest.raises(InputError, match="KNeighborsClassifier takes no sample weights"):
+        fit_predict(learner, x, label, np.full(80, 1.5), x, 2, 0)
+    assert fit_predict(learner, x, label, np.full(80, 2.0), x, 2, 0).shape == (80, 2)
+
+
 def test_missing_scikit_learn_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingDependencyError, match=r"ivicl\[baselines\]"):

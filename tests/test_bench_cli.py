@@ -57,6 +57,7 @@ def test_wrong_calls_are_input_errors(trial, tmp_path) -> None:
         ["bench", "nothing"],
         ["bench", "links", "--methods", "nothing", "-o", str(tmp_path)],
         ["bench", "links", "--seeds", "0", "-o", str(tmp_path)],
+        ["bench", "synthetic", "--methods", "ivicl@independent", "-o", str(tmp_path)],
         ["bench", "star", "--setting", "big/reading/weak", "--seeds", "1", "-o", str(tmp_path)],
     ):
         assert isinstance(run.invoke(app, call).exception, InputError), call

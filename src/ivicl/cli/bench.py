@@ -121,7 +121,9 @@ def _run(jobs: list[Job], out: Path, workers: int, quiet: bool) -> pl.DataFrame:
     from ivicl.benchmarks.runner import run_jobs
     from ivicl.benchmarks.store import RunStore
 
-    jobs[0].dataset()  # missing data are one sentence, not a thousand failed rows
+    if not jobs:
+        raise InputError("nothing is left to run: combinations of thresholds are for outcomes that are not binary.")
+    jobs[0].dataset()  # so that missing data give one error now, not a thousand failed rows
     frame = only(run_jobs(jobs, RunStore(out), workers=workers, progress=not quiet), jobs)
     failed = frame.filter(frame["status"] == "failed")
     for method, error in failed.select("method", "error").unique(maintain_order=True).iter_rows():

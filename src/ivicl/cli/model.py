@@ -41,7 +41,7 @@ def evaluate(
     tables without defiers ("levels"), one-sided trials, millions of people ("huge"), every head, its alarm.
 
     Parts that run only if they are named: "widths", on the paper's trials, needs the extra `data`; "efficiency" takes
-    ten minutes; "efficiency_quick" tries it on fewer, other data sets, and "efficiency_levis" judges Levis et al. on
+    half an hour; "efficiency_quick" tries it on fewer, other data sets, and "efficiency_levis" judges Levis et al. on
     those.
     """
     need_torch()

@@ -1,4 +1,4 @@
-"""`ivicl speed`: how long things take here, on this machine, now."""
+"""`ivicl speed`: how long things take on this machine at this moment."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def speed(
     plot: PlotFile = None,
     output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
-    """Five timings: a cold fit, a forward pass, a thousand studies, a million rows, a table of counts."""
+    """Six timings: a cold fit, a forward pass, an amount, a thousand studies, a million rows, a table of counts."""
     for flag, given in (("--plot", plot), ("--only", only), ("--most", most)):
         if given is not None and not scale:
-            raise InputError(f"{flag} needs --scale: the five timings have no picture, and are not many.")
+            raise InputError(f"{flag} needs --scale: the six timings have no picture, and are not many.")
     if scale:
         _scale(quick, [name.strip() for name in (only or "").split(",") if name.strip()], most, plot, output_format)
         return

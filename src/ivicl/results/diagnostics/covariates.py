@@ -1,4 +1,4 @@
-"""What the covariates say about the instrument: who could have been in either arm?"""
+"""What the covariates say about the instrument: which people could have been in either arm?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ivicl.data.encoding import weighted_quantile
 from ivicl.results.diagnostics.records import Positivity
 
 MOST_ROWS = 50_000
-"""Rows that the learner of P(Z=1 | X) sees; more would cost seconds and change nothing that is reported."""
+"""The most rows that P(Z=1 | X) is learnt from; more would cost seconds and change nothing that is reported."""
 
 
 def positivity(data: IVData) -> Positivity | None:
@@ -39,10 +39,10 @@ def varying(x: np.ndarray) -> np.ndarray:
 
 
 def standardised_rows(data: IVData, most: float = MOST_ROWS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Covariates that vary, standardised, with z and masses; a fixed random choice of rows when there are very many."""
+    """Covariates that vary, standardised, with z and masses; of very many rows, a random choice with a fixed seed."""
     varies, z, w = varying(data.x), data.z, data.mass
     if len(w) > most:
-        rows = np.random.default_rng(0).choice(len(w), MOST_ROWS, replace=False)
+        rows = np.random.default_rng(0).choice(len(w), int(most), replace=False)
         x = data.x[rows][:, varies]
         if len(np.unique(z[rows])) == 2 and varying(x).all():
             return standardise(x, w[rows]), z[rows], w[rows]

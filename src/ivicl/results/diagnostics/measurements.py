@@ -1,4 +1,4 @@
-"""What is measured of the design without covariates: first stage, compliance, the outcome's range."""
+"""Measurements of the design: first stage, compliance, the outcome's range."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ def first_stage(data: IVData) -> FirstStage:
         here = data.z == arm
         sizes.append(data.w[here].sum())
         shares.append(mass[here] @ data.t[here] / mass[here].sum())
+    share_z = mass @ data.z / mass.sum()
     variance = sum(s * (1 - s) / n for s, n in zip(shares, sizes, strict=True))
     if data.design is not None:
-        share = mass @ data.z / mass.sum()
-        side = np.where(data.z == 1, 1 / share, -1 / (1 - share))
+        side = np.where(data.z == 1, 1 / share_z, -1 / (1 - share_z))
         variance = float(mean_variance((side * data.t)[:, None], data).variance[0])
     difference = shares[1] - shares[0]
-    share_z = sizes[1] / sum(sizes)
     share_t = (1 - share_z) * shares[0] + share_z * shares[1]
     spread = share_t * (1 - share_t)
     return FirstStage(
@@ -48,9 +47,9 @@ def first_stage(data: IVData) -> FirstStage:
 
 
 def _partial_f(data: IVData) -> float | None:
-    """Of the instrument in a regression of the treatment on it and the covariates, robust to unequal variances.
+    """F of the instrument in a regression of the treatment on it and the covariates, robust to unequal variances.
 
-    In chunks of rows: of many millions, a copy of the covariates is more than the table.
+    Computed in chunks of rows: of many millions of rows, a copy of the covariates would take more than the table.
     """
     low, high = data.x.min(axis=0), data.x.max(axis=0)
     span = 0.5 * high - 0.5 * low
@@ -71,7 +70,7 @@ def _partial_f(data: IVData) -> float | None:
         here = columns(rows) - centre
         gram += (here * mass[rows, None]).T @ here
         moments += (here * mass[rows, None]).T @ both[rows]
-    # In units of each column's spread, so that the inverse drops what is a sum of others and nothing else.
+    # In units of each column's spread, so that the pseudo-inverse drops only columns that are sums of others.
     unit = np.sqrt(np.maximum(np.diagonal(gram), 1e-300))
     slopes = np.linalg.pinv(gram / np.outer(unit, unit), hermitian=True) @ (moments / unit[:, None]) / unit[:, None]
     z, t = np.concatenate([both[rows] - (columns(rows) - centre) @ slopes for rows in chunks]).T
@@ -110,9 +109,9 @@ def _as_tuples(nested: Any) -> Any:
 
 
 def outcome(data: IVData) -> OutcomeRange:
-    """The possible range, the observed one, and where nearly all outcomes lie, unless only means are known."""
+    """The possible range, the observed one and, unless only means are known, where nearly all outcomes lie."""
     if data.v is not None:
-        seen = float(data.y.min()), float(data.y.max())  # an engine keeps those at an end of the range apart
+        seen = float(data.y.min()), float(data.y.max())  # right, because people at an end of the range are not merged
         return OutcomeRange(data.outcome_range, seen, None, float(data.w @ data.y / data.w.sum()))
     low, high = weighted_quantile(data.y, data.w, np.array([0.01, 0.99]))
     return OutcomeRange(
@@ -125,7 +124,7 @@ def outcome(data: IVData) -> OutcomeRange:
 
 
 def _made_by_the_top(data: IVData, quantile: float) -> float:
-    """One minus the width of the bounds by means with the outcome cut off at the quantile, over that without."""
+    """The share by which the bounds by means get narrower if the outcome is cut off at the quantile."""
     low, top = data.outcome_range
     if not low < quantile < top:
         return 0.0

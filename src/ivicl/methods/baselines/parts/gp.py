@@ -20,7 +20,7 @@ from ivicl._shared.scaling import standardise
 from ivicl.methods.baselines.parts.options import GPOptions
 
 JITTER = 5e-4
-"""Added to kernel matrices: enough for float32, in which the fit runs (it is twice as fast; draws are in float64)."""
+"""Added to kernel matrices: enough for float32, in which the fit runs because it is twice as fast (draws: float64)."""
 BLOCK_ROWS = 512
 """Rows whose residuals given the inducing values are drawn jointly; blocks are independent given those values."""
 
@@ -54,7 +54,7 @@ class LatentGP(torch.nn.Module):
             module.requires_grad_(config.learn_prior)
 
     def kernel(self, a: Tensor, b: Tensor) -> Tensor:
-        """(rows of a, rows of b), with a leading C when each latent has a kernel of its own."""
+        """(rows of a, rows of b), with a leading C if each latent has a kernel of its own."""
         covariance: Tensor = self.smooth(a, b).to_dense() + self.level(a, b).to_dense()
         return covariance
 
@@ -79,8 +79,9 @@ class LatentGP(torch.nn.Module):
         a = self.interpolation(x)
         mean = (self.centre.unsqueeze(-2) @ a).squeeze(-2)
         unexplained = self.prior_variance() - a.square().sum(-2)
-        from_q = (self.root().mT @ a).square().sum(-2) if self.full else self.spread.square() @ a.square()
-        if from_q.dim() == 3:  # mean-field with a kernel for each latent
+        if self.full:
+            from_q = (self.root().mT @ a).square().sum(-2)
+        else:
             from_q = (self.spread.square().unsqueeze(-2) @ a.square()).squeeze(-2)
         return mean, unexplained.clamp_min(0.0) + from_q
 
@@ -93,26 +94,26 @@ class LatentGP(torch.nn.Module):
 
 @contextmanager
 def quiet_torch(seed: int) -> Iterator[torch.Generator]:
-    """A generator of one's own; global random state and the number of threads are put back afterwards."""
+    """Yields its own generator; the global random state and the number of threads are restored afterwards."""
     threads = torch.get_num_threads()
     torch.set_num_threads(min(threads, 2))
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)  # nothing here draws from the global state; should a library do so, it does it here
+            torch.manual_seed(seed)  # nothing here uses the global state; this is in case a library does
             yield torch.Generator().manual_seed(seed)
     finally:
         torch.set_num_threads(threads)
 
 
 def standardised_columns(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Columns with weighted mean 0 and sd 1, constant ones left out; if none is left, one column of zeros."""
+    """Columns with weighted mean 0 and sd 1, without constant ones; if none is left, one column of zeros."""
     columns = standardise(x, weight)
     columns = columns[:, (columns != 0).any(axis=0)]
     return columns if columns.shape[1] else np.zeros((len(x), 1))
 
 
 def spread_points(x: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """At most `count` distinct rows: the first at random, each next one farthest from those chosen, within a sample."""
+    """At most `count` distinct rows of a sample: the first at random, each next one farthest from those chosen."""
     pool = np.unique(x, axis=0)
     if len(pool) > 20 * count:
         pool = pool[np.sort(rng.choice(len(pool), 20 * count, replace=False))]
@@ -143,7 +144,7 @@ def fit(
     on_step: Callable[[int], None],
 ) -> FitReport:
     """Maximise the evidence bound by Adam. log_likelihood(f (S, C, b), rows (b,)) -> (S, b)."""
-    with torch.no_grad():  # equal latents would be a saddle point: symmetry between strata has to be broken
+    with torch.no_grad():  # equal latents would be a saddle point: break the symmetry between strata
         model.centre.copy_(0.1 * torch.randn(model.centre.shape, generator=generator, dtype=x.dtype))
     optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, config.max_steps, config.learning_rate / 10)
@@ -181,7 +182,7 @@ def posterior_latents(
 ) -> Iterator[tuple[slice, Tensor]]:
     """Joint posterior draws of the latents, in blocks of rows: yields (rows, f (S, C, b)).
 
-    The inducing values are drawn once and shared by all blocks; what is left of f given them is drawn jointly in a
+    The inducing values are drawn once and shared by all blocks; the rest of f, given them, is drawn jointly within each
     block.
     """
     noise = torch.randn((draws, *model.centre.shape), generator=generator, dtype=x.dtype)

@@ -1,8 +1,8 @@
 """Cross-fitted estimates of p(y, t | z, x) and P(Z=1 | x).
 
-Shapes: n rows, L outcome levels (2 when binary), m pieces (rows split by fold, see folds.py). One classifier an arm
-predicts the cell t * L + level. With many levels this gives all thresholds of the outcome at once, and they fit
-together: P(T=t, Y >= c) never rises with c.
+Shapes: n rows, L outcome levels (2 when binary), m pieces (rows split by fold, see folds.py). One classifier per arm
+predicts the cell t * L + level. With many levels this gives all thresholds of the outcome at once, and consistently:
+P(T=t, Y >= c) never rises with c.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ivicl.methods.baselines.parts.options import NuisanceOptions
 RARE_ROWS = 5
 """A cell with fewer training rows than this gets its frequency at every x: no classifier can learn it."""
 WORTH_A_PROCESS = 20_000
-"""Rows times fits above which a second process pays for its start."""
+"""Rows times fits above which starting a second process pays off."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def estimate_nuisances(
     progress: bool = False,
     design: Design | None = None,
 ) -> Nuisances:
-    """Cross-fitted nuisances; without a covariate that varies, the frequencies themselves (then nothing is fitted)."""
+    """Cross-fitted nuisances; if no covariate varies, the frequencies themselves (then nothing is fitted)."""
     varies = (x != x[:1]).any(0) if len(x) else np.zeros(x.shape[1], dtype=bool)
     told = [] if design is None else [values.astype(np.float64) for values in design.columns.values()]
     columns, people = merge_rows(np.column_stack([x[:, varies], *told, z, t, level]), weight)
@@ -158,7 +158,7 @@ def _frequencies(
 
 
 def _mass(people: np.ndarray, design: Design | None) -> np.ndarray:
-    """People by their sampling weights; the sum is that of the people."""
+    """People weighted by their sampling weights, scaled so that the sum is the number of people."""
     if design is None or design.sampling is None:
         return people
     total = people * design.sampling
@@ -175,7 +175,7 @@ def _cross_fit(
     progress: bool,
     each: np.ndarray,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Out-of-fold predictions (m, C) of every candidate for every target; a person of a row counts by `each`."""
+    """Out-of-fold predictions (m, C) of every candidate for every target; `each` is the weight of a row's person."""
     joblib = require("joblib", "plugin, levis or whitehouse")
     learners = resolve_learners(config.learner)
     tasks, places = [], []
@@ -195,7 +195,7 @@ def _cross_fit(
     if n_jobs is None:
         n_jobs = min(2, joblib.cpu_count()) if rows >= WORTH_A_PROCESS and len(learners) > 1 else 1
     out = {target: {name: np.zeros((len(pieces.row), c)) for name in learners} for target, (_, _, c) in targets.items()}
-    # worker processes get one thread each, so n_jobs processes use n_jobs cores and no more
+    # Worker processes get one thread each, so that n_jobs processes use n_jobs cores and no more.
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1 if n_jobs != 1 else None):
         results = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
             joblib.delayed(fit_predict)(*task) for task in tasks
@@ -225,8 +225,8 @@ def fit_predict(
 ) -> np.ndarray:
     """Fit on (x, label) and give class probabilities (rows of new_x, n_classes).
 
-    A class not seen has probability 0; one seen in fewer than RARE_ROWS rows has its frequency everywhere; the others
-    are at least half a person's share, because a forest may say 0 where it has only seen few.
+    A class that was not seen gets probability 0, and one seen in fewer than RARE_ROWS rows its frequency everywhere.
+    The others get at least half a person's share, because a forest may predict 0 where it has seen few people.
     """
     total = weight.sum()
     rows_of = np.bincount(label, minlength=n_classes)
@@ -269,6 +269,11 @@ def _fit(model: Any, x: np.ndarray, label: np.ndarray, weight: np.ndarray) -> No
         raise InputError(
             f"the learner {type(last).__name__} takes no sample weights and {int(weight.sum())} people are too many "
             "to write out as rows; choose a learner that takes weights."
+        )
+    if (weight != np.round(weight)).any():
+        raise InputError(
+            f"the learner {type(last).__name__} takes no sample weights, and people with weights that are not whole "
+            "numbers cannot be written out as rows; choose a learner that takes weights."
         )
     repeat = weight.astype(np.intp)
     model.fit(np.repeat(x, repeat, axis=0), np.repeat(label, repeat))
