@@ -56,8 +56,10 @@ class TrainConfig:
     kept_batches: int = 0
     """With any, another kind of stage (`kept`): so many micro-batches of tables, of `rows` and of `long_rows`, are read
     once and kept, and the steps teach the pool alone."""
+    kept_mix: tuple[int, int, int] = (1, 2, 7)
+    """Of these, how many in turn hold compressed tables, tables of `rows` and tables of `long_rows`."""
     kept_tables: int = 512
-    """Of these, tables a step."""
+    """Kept tables a step."""
     covariates: tuple[int, int] = (1, 48)
     """Range of D; log-uniform."""
     lr: float = 2e-3
@@ -122,7 +124,7 @@ class TrainConfig:
         unknown = sorted(set(values) - {known.name for known in dataclasses.fields(TrainConfig)})
         if unknown:
             raise InputError(f"A training run has no field {unknown[0]!r}.")
-        for key in ("rows", "long_rows", "covariates"):
+        for key in ("rows", "long_rows", "covariates", "kept_mix"):
             if key in values:
                 values[key] = tuple(values[key])
         return TrainConfig(**values)
@@ -181,6 +183,8 @@ def _problems(config: TrainConfig) -> Iterator[tuple[str, str]]:
         value = getattr(config, name)
         if len(value) != 2 or not all(isinstance(end, int) for end in value) or not 1 <= value[0] <= value[1]:
             yield name, "a range of two whole numbers from 1 on, such as [1, 48]"
+    if len(config.kept_mix) != 3 or min(config.kept_mix) < 0 or not sum(config.kept_mix):
+        yield "kept_mix", "three whole numbers from 0 on, not all of them 0, such as [1, 2, 7]"
     for name in ("count_batch", "count_batches", "count_draws", "row_batches", "row_tokens", "kept_tables"):
         if getattr(config, name) < 1:
             yield name, "1 or more"

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ivicl._shared.progress import progress_bar
+from ivicl.errors import InputError
 from ivicl.learn.files import load_tensors, save_tensors
 from ivicl.learn.network.model import IVNetwork
 from ivicl.learn.network.rows import Reading
@@ -40,6 +42,8 @@ MOST_TABLES = 64
 """Tables in a micro-batch of short ones."""
 PLACE = 1_000_000
 """Number of a kept micro-batch among the seeds: far from those of steps."""
+DECIDING = ("seed", "prior", "rows", "long_rows", "covariates", "row_tokens", "compressed_batch", "kept_mix")
+"""Settings that decide which tables are drawn. They stand in each file."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +98,15 @@ class KeptTables:
 
 @torch.no_grad()
 def read_batch(network: IVNetwork, config: TrainConfig, index: int) -> KeptTables:
-    """Micro-batch `index`: of every ten, one of compressed tables, two of short ones and seven of long ones."""
+    """Micro-batch `index`: compressed tables, short ones or long ones, in turn (`kept_mix`)."""
     generator = generator_for(config.seed, PLACE, index)
     form = draw_form(config.prior, generator)
-    kind = index % 10
-    if kind == 0:
+    compressed, short, long = config.kept_mix
+    kind = index % (compressed + short + long)
+    if kind < compressed:
         batch: TableBatch = sample_compressed(config.prior, generator, config.compressed_batch, form=form)
     else:
-        n, d = row_shape(config, config.rows if kind < 3 else config.long_rows, generator)
+        n, d = row_shape(config, config.rows if kind < compressed + short else config.long_rows, generator)
         batch = sample_rows(config.prior, generator, min(MOST_TABLES, max(1, config.row_tokens // n)), n, d, form)
     prediction, coding = predicted(network.train(), batch, generator)
     # A table whose covariates say nothing is answered by the summary path alone.
@@ -131,9 +136,26 @@ def keep(run: Run, processes: Processes, stop: StopSignals, progress: bool) -> K
                 break
             own = range(k * FILE_BATCHES, min((k + 1) * FILE_BATCHES, run.config.kept_batches))
             tables = KeptTables.together([read_batch(run.network, run.config, i) for i in own])
-            save_tensors(files[k], tables.tensors(), {})
+            save_tensors(files[k], tables.tensors(), deciding(run.config))
             advance(1)
     # Nobody goes on before all have read their share, or one was told to stop.
     if processes.any(stop.asked):
         return None
-    return KeptTables.together([KeptTables.of(load_tensors(file)[0]) for file in files])
+    return KeptTables.together([_load(file, run.config) for file in files])
+
+
+def deciding(config: TrainConfig) -> dict[str, Any]:
+    """What files of kept tables say of the settings they were read with."""
+    settings = config.to_dict()
+    return {name: settings[name] for name in DECIDING}
+
+
+def _load(file: Path, config: TrainConfig) -> KeptTables:
+    tensors, read_with = load_tensors(file)
+    for name, value in deciding(config).items():
+        if read_with.get(name) != value:
+            raise InputError(
+                f"The kept tables in {str(file.parent)!r} were read with other settings: {name} was "
+                f"{read_with.get(name)!r} and is {value!r}; delete that folder, or give the run another."
+            )
+    return KeptTables.of(tensors)
