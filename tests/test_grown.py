@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 from ivicl.learn.network.doubts import DOUBTS, doubts  # noqa: E402
 from ivicl.learn.network.ends import Rows  # noqa: E402
 from ivicl.learn.network.grown import GrownTree  # noqa: E402
+from ivicl.learn.network.mixture import mixture  # noqa: E402
 from ivicl.learn.network.model import soft_cells  # noqa: E402
-from ivicl.learn.network.regression import mixture  # noqa: E402
 from ivicl.learn.network.trees import Trees  # noqa: E402
 
 

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ivicl.errors import InputError  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.learn.prior import PriorConfig, generator_for, sample_rows  # noqa: E402
 from ivicl.learn.training import kept  # noqa: E402
@@ -17,6 +18,7 @@ from ivicl.learn.training.config import TrainConfig  # noqa: E402
 from ivicl.learn.training.loop import train  # noqa: E402
 from ivicl.learn.training.losses import predicted  # noqa: E402
 from ivicl.learn.training.run import Run  # noqa: E402
+from ivicl.methods.pretrained.streaming.constants import CALM, PERSON  # noqa: E402
 from small_network import SMALL  # noqa: E402
 
 
@@ -57,6 +59,15 @@ def test_a_batch_of_kept_tables_is_a_function_of_its_number():
     assert 100 <= first["rows"].max() <= 300 and kept.read_batch(network, config(), 1).rows.max() <= 60
 
 
+def test_kinds_of_tables_take_turns_as_asked():
+    network, mixed = IVNetwork(SMALL), config(kept_mix=(0, 1, 2))
+    rows = [int(kept.read_batch(network, mixed, index).rows.max()) for index in range(6)]
+    assert [most <= 60 for most in rows] == [True, False, False] * 2
+    for mix in ((0, 0, 0), (1, -1, 2), (1, 2)):
+        with pytest.raises(InputError, match="kept_mix"):
+            config(kept_mix=mix)
+
+
 def test_only_the_pool_learns(tmp_path: Path):
     run = Run(config(), tmp_path)
     before = {name: value.clone() for name, value in run.network.state_dict().items()}
@@ -78,6 +89,13 @@ def test_a_killed_stage_reads_no_table_twice_and_comes_to_the_same(tmp_path: Pat
     assert [file.stat().st_mtime_ns for file in (files[0], files[2])] == written
     for name, value in whole.network.state_dict().items():
         assert torch.equal(value, again.network.state_dict()[name]), name
+
+
+def test_kept_tables_of_other_settings_are_refused(tmp_path: Path):
+    train(Run(config(), tmp_path), progress=False, until=2)
+    with pytest.raises(InputError, match=r"seed was 1 and is 7; delete that folder"):
+        train(Run.resume(tmp_path, {"seed": 7}), progress=False)
+    assert train(Run.resume(tmp_path, {"lr": 0.001}), progress=False).finished  # it draws the same tables
 
 
 def test_long_tables_are_drawn_more_often():
@@ -102,3 +120,17 @@ def test_a_stop_is_heard_while_tables_are_read(tmp_path: Path, monkeypatch: pyte
     assert run.step == 0 and len(list((tmp_path / kept.FOLDER).glob("*.safetensors"))) == 1
     monkeypatch.setattr(kept, "read_batch", read)
     assert train(Run.resume(tmp_path), progress=False).finished
+
+
+def test_an_end_is_not_known_to_less_than_a_person():
+    """And the units of quantities that were too sure are a little larger; those of the ATE are the formula's."""
+    network = IVNetwork(SMALL).eval()
+    tables = kept.read_batch(network, config(), 1)
+    people = tables.moments.counts.sum(1, keepdim=True)
+    for unit in (0.0, 0.2):
+        reading = tables.reading._replace(unit=torch.full_like(tables.reading.unit, unit))
+        hidden = torch.zeros(len(people), SMALL.summary_width)
+        with torch.no_grad():
+            found = network.covariates.settle(reading, hidden, people)[1].unit / torch.tensor(CALM)
+        torch.testing.assert_close(found, (PERSON / people if not unit else 0 * people + unit).expand_as(found))
+    assert CALM[:2] == (1.0, 1.0) and min(CALM) >= 1

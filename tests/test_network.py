@@ -14,8 +14,8 @@ from ivicl.learn.network import (  # noqa: E402
 )
 from ivicl.learn.network.ends import LOWEST, QUANTITIES, Rows, estimate  # noqa: E402
 from ivicl.learn.network.leaves import added_by_matmuls, added_up  # noqa: E402
+from ivicl.learn.network.mixture import mixture  # noqa: E402
 from ivicl.learn.network.model import IVNetwork, soft_cells  # noqa: E402
-from ivicl.learn.network.regression import mixture  # noqa: E402
 from ivicl.learn.network.summary import Moments, count_estimates, moments_of  # noqa: E402
 from ivicl.learn.network.trees import Trees  # noqa: E402
 from ivicl.learn.prior import Form, PriorConfig, generator_for, sample_counts, sample_rows  # noqa: E402

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def logistic_fit(
     arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = LOGISTIC_STEPS
 ) -> Tensor:
-    """Probabilities (B,N,4) at all rows of the table, leave-one-out at the arm's own rows.
+    """Probabilities (B,N,L) of the arm's L classes at all rows of the table, leave-one-out at the arm's own rows.
 
     `preconditioner` (B,F,F) is the inverse of half the Gram matrix plus the penalty.
     """
@@ -41,9 +41,9 @@ def logistic_fit(
 
 
 def _without_self(arm: Arm, score: Tensor, penalty: Tensor, floor: Tensor) -> Tensor:
-    """One Newton step away from the row's own outcome, with the mean curvature of its four classes."""
+    """One Newton step away from the row's own outcome, with the mean curvature of its classes."""
     fitted = score.softmax(-1)
-    curvature = (1 - fitted.square().sum(-1, keepdim=True)) / 3
+    curvature = (1 - fitted.square().sum(-1, keepdim=True)) / (fitted.shape[-1] - 1)
     weight = arm.weight * curvature
     solver = inverse((arm.centred * weight).transpose(1, 2) @ arm.centred, penalty + floor)
     leverage = ((arm.centred @ solver) * arm.centred).sum(-1, keepdim=True) + 1 / (weight.sum(1, keepdim=True) + 0.5)

@@ -140,7 +140,7 @@ class IVNetwork(nn.Module):
         rows = Rows(cell[chosen], v[chosen], w[chosen])
         plain = CountEstimates(estimates.value[chosen], estimates.se[chosen])
         found = self.covariates(kept[chosen], score[chosen], rows, hidden[chosen], plain, noise(counts)[chosen])
-        pooled, there = self.covariates.settle(found.reading, hidden[chosen])
+        pooled, there = self.covariates.settle(found.reading, hidden[chosen], counts.sum(1, keepdim=True)[chosen])
         extra = self.covariate_heads(pooled)
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
@@ -161,7 +161,7 @@ class IVNetwork(nn.Module):
         with torch.no_grad():
             hidden, _, spikes = self._summarised(moments)
             base = self.summary_heads(hidden)
-        pooled, grid = self.covariates.settle(reading, hidden)
+        pooled, grid = self.covariates.settle(reading, hidden, moments.counts.sum(1, keepdim=True))
         extra = self.covariate_heads(pooled)
         grid = Grid(grid.anchor, _possible(grid.unit))
         return self._written((base[0] + extra[0], base[1] + extra[1]), grid, grid, moments, spikes)

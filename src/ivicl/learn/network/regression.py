@@ -9,7 +9,6 @@ frequencies. Shapes as in `arms`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -18,19 +17,17 @@ from torch import Tensor, nn
 from ivicl.learn.network.arms import Arm, per_table, standardised, to_simplex
 from ivicl.learn.network.grown import GrownTree
 from ivicl.learn.network.linalg import inverse
+from ivicl.learn.network.mixture import mixture
 from ivicl.learn.network.precision import wide
+from ivicl.learn.network.propensity import propensity
 from ivicl.learn.network.trees import Trees
 from ivicl.methods.pretrained.streaming.constants import (
     COSTS,
     DIRECTIONS,
-    EM_POWER,
-    EM_STEPS,
     FOREST,
     HINGES,
     LINEAR,
     LOGISTIC,
-    PROPENSITY,
-    PROPENSITY_LEAST,
     RELATIVE_FLOOR,
     SPARSE,
     SPARSE_ROUNDS,
@@ -94,12 +91,11 @@ class RegressionLayer(nn.Module):
         stack = to_simplex(torch.cat([stack, *(part.unsqueeze(3).to(stack.dtype) for part in leaves)], 3))
         shares = mixture(stack, outcome, arm, COSTS)
         law = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)
-        propensity = self._propensity(x, hinges, arm)
+        chance = propensity(x, arm)
         hinged, logit, chosen = (stack[:, :, :, place] for place in (4, FOREST - 1, FOREST + 1))
         features = [directions, law.log(), hinged, logit.log(), chosen]
-        chance = propensity.unsqueeze(-1)
-        features += [per_table(bent_fits[-1][1]).clamp(max=1), chance, chance.logit()]
-        return Regressed(torch.cat([part.flatten(2) for part in features], 2).float(), law, propensity, shares)
+        features += [per_table(bent_fits[-1][1]).clamp(max=1), chance.unsqueeze(-1), chance.logit().unsqueeze(-1)]
+        return Regressed(torch.cat([part.flatten(2) for part in features], 2).float(), law, chance, shares)
 
     def _sparse(self, arm: Arm, solver: Tensor) -> Tensor:
         """Ridge whose penalties follow the size of the last fit's coefficients: what is small is pushed to zero."""
@@ -113,51 +109,3 @@ class RegressionLayer(nn.Module):
             solver = inner * scale.unsqueeze(1) * scale.unsqueeze(2)
             slope = solver @ arm.moment
         return arm.fit(solver)[0]
-
-    def _propensity(self, x: Tensor, hinges: Tensor, arm: Tensor) -> Tensor:
-        """The share of Z=1, and ridge regressions of Z, mixed: most instruments depend on few things, or on nothing."""
-        w = arm.sum(-1)
-        one = arm[:, :, 1:] / w.unsqueeze(-1).clamp(min=1e-30)
-        outcome = torch.cat([1 - one, one], 2)
-        plain, bent = (Arm(features, outcome, w, 0.5) for features in (x, hinges))
-        fits = [plain.means(), plain.fit(plain.solvers(x.new_tensor(PROPENSITY).exp())[0])[0]]
-        fits.append(bent.fit(bent.solvers(x.new_tensor(PROPENSITY).exp())[0])[0])
-        stack = to_simplex(torch.stack(fits, 2)).unsqueeze(2)  # (B,N,1,3,2)
-        shares = mixture(stack, outcome, w.unsqueeze(-1))
-        chance = (stack * shares.unsqueeze(1).unsqueeze(-1)).sum(3)[:, :, 0, 1]
-        return chance.clamp(PROPENSITY_LEAST, 1 - PROPENSITY_LEAST)
-
-
-def mixture(stack: Tensor, outcome: Tensor, arm: Tensor, costs: Sequence[float] = ()) -> Tensor:
-    """(B,A,C) weights under which the candidates' mixture makes the rows most likely, by EM steps from equal weights.
-
-    stack (B,N,A,C,L) leave-one-out laws of A arms; outcome (B,N,L), whose two halves are the treatments if L = 4. A
-    soft row is its people with y=1 and its people with y=0. A candidate must be more likely by its cost, in nats a
-    table, spread over all people. Likelihoods are in float32, which is enough; their sums
-    over all rows are as exact as the stack, so that the order of rows does not show.
-    """
-    arms, half = arm.shape[2], outcome.shape[2] // 2
-    own = (arm > 0).float().unsqueeze(-1).unsqueeze(-1)
-    likely = (stack.float() * own).sum(2)  # (B,N,C,L) at the row's own arm
-    shown = outcome.float()
-    if half == 2:
-        # Only one treatment was taken: its two outcomes are all that is needed.
-        took = (shown[:, :, 2:].sum(-1, keepdim=True) > 0).float().unsqueeze(-1)
-        likely = likely[..., :2] * (1 - took) + likely[..., 2:] * took
-        shown = shown[:, :, :2] + shown[:, :, 2:]
-    likely = likely.transpose(2, 3).flatten(1, 2).to(stack.dtype)  # (B,2N,C)
-    people = (arm.to(stack.dtype).unsqueeze(2) * shown.unsqueeze(-1)).flatten(1, 2)  # (B,2N,A)
-    if costs:
-        everybody = people.sum((1, 2)).clamp(min=1e-6).view(-1, 1, 1)
-        likely = likely * (-likely.new_tensor(costs) / everybody).exp()
-    inside = (people > 0).to(stack.dtype)
-    total = people.sum(1).unsqueeze(-1) + 1  # (B,A,1); one more, who is shared equally: an arm may be empty
-    equal = 1 / stack.shape[3]
-    shares = (0 * likely[:, :1] + equal).expand(-1, arms, -1)
-    for _ in range(EM_STEPS):
-        mixed = (likely @ shares.transpose(1, 2)).clamp(min=1e-12)  # (B,2N,A)
-        pulled = (people * inside / mixed).transpose(1, 2) @ likely  # (B,A,C)
-        # An EM step multiplies the weights; a power of it goes the same way, faster.
-        shares = shares * ((pulled + equal / shares) / total).pow(EM_POWER)
-        shares = shares / shares.sum(-1, keepdim=True)
-    return shares

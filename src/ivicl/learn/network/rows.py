@@ -19,7 +19,7 @@ from ivicl.learn.network.precision import wide
 from ivicl.learn.network.regression import RegressionLayer
 from ivicl.learn.network.steady import STEADY, STEADY_NEWS, steady
 from ivicl.learn.network.summary import CountEstimates
-from ivicl.methods.pretrained.streaming.constants import CANDIDATES, PACE, TRUST
+from ivicl.methods.pretrained.streaming.constants import CALM, CANDIDATES, PACE, PERSON, TRUST
 
 NEWS = 5 * QUANTITIES + 2 * CANDIDATES + DOUBTS + STEADY_NEWS
 """What the formulas say at the rows' laws, for the pool."""
@@ -115,8 +115,11 @@ class CovariatePath(nn.Module):
         every = torch.cat([torch.stack(steps, 1), firm_steps], 1)
         return RowAnswer(Reading(pooled, by_layer.plug_in, unit, every), first, law, chance)
 
-    def settle(self, reading: Reading, summary: Tensor) -> tuple[Tensor, Grid]:
-        """(B,C) for the heads, and (B,Q) where the ends lie, and the unit of what is not known about that."""
+    def settle(self, reading: Reading, summary: Tensor, people: Tensor) -> tuple[Tensor, Grid]:
+        """(B,C) for the heads, and (B,Q) where the ends lie, and the unit of what is not known about that.
+
+        people (B,1).
+        """
         edge = 2 * self.embed.out_features
         gathered = self.gather(torch.cat([reading.pooled[:, :edge], summary], 1))
         pooled = self.pool(gathered + self.heed(reading.pooled[:, edge:]))
@@ -124,8 +127,10 @@ class CovariatePath(nn.Module):
         ahead = weights.new_tensor([0.0, TRUST] + [0.0] * (STEPS - 1)).view(1, -1, 1)
         mix = (weights + ahead).softmax(1)
         anchor = reading.plug_in + reading.unit * (mix[:, 1:] * reading.steps).sum(1).clamp(-40, 40)
-        # The unit is the formula's. A learnt factor and the shape of the masses can undo each other, and did.
-        return pooled, Grid(anchor, reading.unit)
+        # The unit is the formula's: a learnt factor and the shape of the masses can undo each other, and did. But
+        # nothing is known to less than about a person, and the factors of CALM were measured after all was learnt.
+        unit = torch.maximum(reading.unit, PERSON / wide(people).clamp(min=1))
+        return pooled, Grid(anchor, unit * unit.new_tensor(CALM))
 
     def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
         """Rows and latents after all blocks."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.constants import RELATIVE_FLOOR
+from ivicl.methods.pretrained.streaming.constants import LEAST, RELATIVE_FLOOR
 
 
 @dataclass
@@ -104,3 +104,9 @@ def without_self(fit: np.ndarray, leverage: np.ndarray | float, outcome: np.ndar
     share = np.minimum(np.broadcast_to(leverage, len(fit)), 0.95)[:, None]
     answer: np.ndarray = (fit - share * outcome) / (1 - share)
     return answer
+
+
+def to_simplex(fit: np.ndarray) -> np.ndarray:
+    fit = np.maximum(fit, LEAST)
+    fit /= np.einsum("...k->...", fit)[..., None]
+    return fit

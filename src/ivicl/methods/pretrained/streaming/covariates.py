@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.constants import PACE, STAYS, TRAINED_ROWS, TRUST, VARIES
+from ivicl.methods.pretrained.streaming.constants import CALM, PACE, PERSON, STAYS, TRAINED_ROWS, TRUST, VARIES
 from ivicl.methods.pretrained.streaming.doubts import DoubtSums
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
@@ -59,7 +59,8 @@ def read_rows(
     trust[1] += TRUST
     mix = softmax(trust.T).T
     anchor = first.plug_in + unit * (mix[1:] * every).sum(0).clip(-40, 40)
-    return Found(pooled, anchor, unit * beyond_training(rows.count, doubts.spread), seen)
+    wide = np.maximum(unit, PERSON / max(rows.source.total, 1.0)) * np.array(CALM)
+    return Found(pooled, anchor, wide * beyond_training(rows.count, doubts.spread), seen)
 
 
 def beyond_training(rows: int, spread: float) -> float:

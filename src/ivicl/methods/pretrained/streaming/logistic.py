@@ -1,4 +1,4 @@
-"""The logistic fit of one arm, by steps that need one pass over its rows each: `learn.network.logistic`."""
+"""A logistic fit, by steps that need one pass over the rows each: `learn.network.logistic`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import numpy as np
 from ivicl.methods.pretrained.streaming.arms import Arm, Leverage, Sums, inverse
 from ivicl.methods.pretrained.streaming.constants import LOGISTIC
 from ivicl.methods.pretrained.streaming.layers import softmax
-from ivicl.methods.pretrained.streaming.source import Chunk
 
 
 class Logistic:
-    """Features are the arm's hinges; slopes (F,4) belong to centred ones, shifts (4,) to their mean."""
+    """Of L classes on F features; slopes (F,L) belong to centred ones, shifts (L,) to their mean."""
 
     def __init__(self, arm: Arm, sums: Sums) -> None:
         self._arm, self._penalty = arm, float(np.exp(LOGISTIC))
         self._preconditioner = 2 * arm.solver(2 * self._penalty)
         self._base = np.log(arm.mean)
         self._slope = self._ahead = np.zeros_like(arm.moment)
-        self._shift = self._ahead_shift = np.zeros(4)
+        self._shift = self._ahead_shift = np.zeros(len(arm.mean))
         self._steps = 0
         # The first step starts where every row has the arm's means: its sums are known.
         start = softmax(self._base)
@@ -26,12 +25,14 @@ class Logistic:
         self._residual = sums.outcomes - sums.size * start
         self.step()
 
-    def gradient(self, features: np.ndarray, chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of residuals times features, and of residuals, where the next step starts."""
+    def gradient(
+        self, features: np.ndarray, w: np.ndarray, seen: np.ndarray | float, classes: slice
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of residuals times features, and of residuals, where the next step starts; seen: those classes."""
         level = self._base + self._ahead_shift - self._arm.centre @ self._ahead
         residual = -softmax(features @ self._ahead + level)
-        residual[:, 2 * chunk.t : 2 * chunk.t + 2] += chunk.seen
-        residual *= chunk.w[:, None]
+        residual[:, classes] += seen
+        residual *= w[:, None]
         return features.T @ residual, residual.sum(0)
 
     def add(self, sums: tuple[np.ndarray, np.ndarray]) -> None:
@@ -48,14 +49,14 @@ class Logistic:
         self._ahead = slope + momentum * (slope - self._slope)
         self._ahead_shift = shift + momentum * (shift - self._shift)
         self._slope, self._shift = slope, shift
-        self._pull, self._residual = np.zeros_like(slope), np.zeros(4)
+        self._pull, self._residual = np.zeros_like(slope), np.zeros_like(shift)
         self._weight, self._weighted = 0.0, np.zeros(len(slope))
         self._gram = np.zeros((len(slope), len(slope)))
 
-    def curvature(self, features: np.ndarray, chunk: Chunk) -> tuple[float, np.ndarray]:
+    def curvature(self, features: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Sums for the step that leaves a row out."""
         slope, level = self.fit
-        weight = chunk.w * _curvature(softmax(features @ slope + level))
+        weight = w * _curvature(softmax(features @ slope + level))
         centred = features - self._arm.centre
         return float(weight.sum()), (centred * weight[:, None]).T @ centred
 
@@ -69,11 +70,11 @@ class Logistic:
 
     @property
     def fit(self) -> tuple[np.ndarray, np.ndarray]:
-        """Slope (F,4) and level (4,) of the log odds."""
+        """Slope (F,L) and level (L,) of the log odds."""
         return self._slope, self._base + self._shift - self._arm.centre @ self._slope
 
     def without_self(self, score: np.ndarray, features: np.ndarray, outcome: np.ndarray) -> np.ndarray:
-        """One Newton step away from the row's own outcome, with the mean curvature of its four classes."""
+        """One Newton step away from the row's own outcome, with the mean curvature of its classes."""
         fitted = softmax(score)
         leverage = self._weighing(features)
         step = leverage / (1 - np.minimum(leverage * _curvature(fitted), 0.9))
@@ -82,5 +83,5 @@ class Logistic:
 
 
 def _curvature(fitted: np.ndarray) -> np.ndarray:
-    found: np.ndarray = (1 - (fitted**2).sum(-1)) / 3
+    found: np.ndarray = (1 - (fitted**2).sum(-1)) / (fitted.shape[-1] - 1)
     return found

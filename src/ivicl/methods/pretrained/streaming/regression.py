@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ivicl.methods.pretrained.streaming import constants
-from ivicl.methods.pretrained.streaming.arms import Arm, Fit, Sums, inverse, without_self
+from ivicl.methods.pretrained.streaming.arms import Arm, Fit, Sums, inverse, to_simplex, without_self
 from ivicl.methods.pretrained.streaming.grown import GrownTree
 from ivicl.methods.pretrained.streaming.layers import softmax
 from ivicl.methods.pretrained.streaming.logistic import Logistic
 from ivicl.methods.pretrained.streaming.mixture import Likelihoods
+from ivicl.methods.pretrained.streaming.propensity import Propensity, Steps, features_of, sums_of
 from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
 from ivicl.methods.pretrained.streaming.trees import Forest, below
 from ivicl.methods.pretrained.streaming.weights import Weights
@@ -57,17 +58,21 @@ class Regression:
     def __init__(self, rows: Recoded, weights: Weights, shape: Shape) -> None:
         self._shape, columns = shape, rows.columns
         self.columns = shape.columns
-        plain = _both(columns), np.zeros((min(columns, constants.STRONGEST), len(constants.CUTS)))
-        for chunk, (sums, shares) in rows.sweep(lambda chunk: (_sums(chunk, chunk.wide), below(chunk))):
-            plain[0][chunk.z].add(sums, _classes(chunk))
-            plain[1][:] += shares
-        self.plain = [Arm(sums, shape.pseudo_count, shape.columns) for sums in plain[0]]
+        plain, cut = _both(columns), np.zeros((min(columns, constants.STRONGEST), len(constants.CUTS)))
+        assigned = [Sums.none(features_of(np.zeros((0, columns))).shape[1], 1) for _ in range(2)]
+        for chunk, (sums, shares, alike) in rows.sweep(
+            lambda chunk: (_sums(chunk, chunk.wide), below(chunk), sums_of(chunk))
+        ):
+            plain[chunk.z].add(sums, _classes(chunk))
+            assigned[chunk.z].add(alike)
+            cut += shares
+        self.plain = [Arm(sums, shape.pseudo_count, shape.columns) for sums in plain]
+        self.propensity = Propensity(assigned, columns, shape.columns)
         stiff = [[arm.solver(np.exp(penalty)) for penalty in constants.LINEAR] for arm in self.plain]
-        every = _together(plain[0])
-        self._set_hinges(stiff, every, weights)
+        self._set_hinges(stiff, plain, weights)
         self.forest = Forest(
             weights.wide(f"{_NAME}.trees.choice"), weights.wide(f"{_NAME}.trees.quantile"), shape.tree_depth,
-            plain[1] / every.size, rows.score, shape.columns,
+            cut / rows.source.total, rows.score, shape.columns,
         )  # fmt: skip
         bent = _both(shape.features)
         for chunk, (sums, leaves) in rows.sweep(
@@ -84,16 +89,15 @@ class Regression:
             for arm, solvers in zip(self.plain, stiff, strict=True)
         ]
         self._bent = [[arm.ridge(arm.solver(np.exp(penalty))) for penalty in constants.HINGES] for arm in self.bent]
-        self._propensities = self._propensity_fits(every, _together(bent))
         self._fit_logistic(rows, bent)
         self._mix(rows)
 
-    def _set_hinges(self, stiff: list[list[np.ndarray]], every: Sums, weights: Weights) -> None:
+    def _set_hinges(self, stiff: list[list[np.ndarray]], arms: list[Sums], weights: Weights) -> None:
         """Directions that a linear fit finds, standardised, and hinges of x and of them: affine functions of x."""
         slope = np.concatenate([solvers[1] @ arm.moment for arm, solvers in zip(self.plain, stiff, strict=True)], 1)
-        total = max(every.size, 1e-6)
-        centre = every.features / total
-        covariance = every.squares / total - np.outer(centre, centre)
+        total = max(sum(arm.size for arm in arms), 1e-6)
+        centre = (arms[0].features + arms[1].features) / total
+        covariance = (arms[0].squares + arms[1].squares) / total - np.outer(centre, centre)
         variance = np.einsum("pk,pq,qk->k", slope, covariance, slope)
         self._direction = slope / np.sqrt(np.maximum(variance, 0) + 1e-6)
         self._direction_level = -centre @ self._direction
@@ -108,56 +112,52 @@ class Regression:
         answer: np.ndarray = np.maximum(found, 0, out=found)
         return answer
 
-    def _propensity_fits(self, plain: Sums, bent: Sums) -> tuple[Arm, Fit, Fit]:
-        """The share of Z=1, and ridge regressions of Z."""
-        first = Arm(plain, 0.5, self._shape.columns)
-        second = Arm(bent, 0.5, self._shape.features)
-        penalty = np.exp(constants.PROPENSITY[0])
-        return first, first.ridge(first.solver(penalty)), second.ridge(second.solver(penalty))
-
     def _fit_logistic(self, rows: Recoded, bent: list[Sums]) -> None:
         self.logistic = [Logistic(arm, sums) for arm, sums in zip(self.bent, bent, strict=True)]
+
+        def gradients(chunk: Chunk) -> tuple[tuple[np.ndarray, np.ndarray], Steps]:
+            x = chunk.wide
+            law = self.logistic[chunk.z].gradient(self._hinges(x), chunk.w, chunk.seen, _classes(chunk))
+            return law, self.propensity.gradients(chunk, x)
+
+        def curvatures(chunk: Chunk) -> tuple[tuple[float, np.ndarray], list[tuple[float, np.ndarray]], np.ndarray]:
+            x = chunk.wide
+            law = self.logistic[chunk.z].curvature(self._hinges(x), chunk.w)
+            return law, self.propensity.curvatures(chunk, x), self.forest.log_likelihood(chunk)
+
         for _ in range(constants.LOGISTIC_STEPS - 1):
-            for chunk, found in rows.sweep(
-                lambda chunk: self.logistic[chunk.z].gradient(self._hinges(chunk.wide), chunk)
-            ):
-                self.logistic[chunk.z].add(found)
+            for chunk, (law, chance) in rows.sweep(gradients):
+                self.logistic[chunk.z].add(law)
+                self.propensity.add(chance)
             for fit in self.logistic:
                 fit.step()
+            self.propensity.step()
         log_likelihood = np.zeros(self.forest.trees)
-        for chunk, (curvature, trees) in rows.sweep(
-            lambda chunk: (
-                self.logistic[chunk.z].curvature(self._hinges(chunk.wide), chunk),
-                self.forest.log_likelihood(chunk),
-            )
-        ):
+        for chunk, (curvature, others, trees) in rows.sweep(curvatures):
             self.logistic[chunk.z].add_curvature(curvature)
+            self.propensity.add_curvatures(others)
             log_likelihood += trees
         for fit in self.logistic:
             fit.settle()
+        self.propensity.settle(rows)
         self.forest.choose(log_likelihood)
 
     def _mix(self, rows: Recoded) -> None:
         """Weights of the candidates in each arm, and of the propensity's."""
         worth = np.exp(-np.array(constants.COSTS) / rows.source.total)
         arms = [Likelihoods(worth, 2 * size) for size in rows.arms]
-        chance = Likelihoods(np.ones(3), sum(rows.arms))
 
         def likely(chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
             x = chunk.wide
-            hinges = self._hinges(x)
-            own = self._stack(chunk, x, hinges)[0][:, chunk.z, :, _classes(chunk)]  # (n,C,2)
-            return (
-                own.transpose(0, 2, 1).astype(np.float32),
-                self._chances(chunk, x, hinges)[:, None, :, chunk.z].astype(np.float32),
-            )
+            own = self._stack(chunk, x, self._hinges(x))[0][:, chunk.z, :, _classes(chunk)]  # (n,C,2)
+            return own.transpose(0, 2, 1).astype(np.float32), self.propensity.likely(chunk, x)
 
-        for chunk, (law, one) in rows.sweep(likely):
+        for chunk, (law, chance) in rows.sweep(likely):
             arms[chunk.z].add(chunk.people, law)
-            chance.add(chunk.w[:, None], one)
+            self.propensity.add_likely(chunk, chance)
         self.shares = np.stack([arm.shares() for arm in arms])
         """(2,C)."""
-        self._chance_shares = chance.shares()
+        self.propensity.mix()
 
     def _stack(self, chunk: Chunk, x: np.ndarray, hinges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All candidates (n,2,C,4), leave-one-out in the own arm; and leverages (n,2) of the last ridge."""
@@ -182,7 +182,7 @@ class Regression:
         stack[:, :, logit] = softmax(stack[:, :, logit])
         for place, law in enumerate((*self.forest.laws(chunk), *self.grown.laws(chunk)), forest):
             stack[:, :, place] = law
-        return _to_simplex(stack), leverages
+        return to_simplex(stack), leverages
 
     def _maps(self, x: np.ndarray, hinges: np.ndarray) -> list[tuple[np.ndarray, slice, np.ndarray, np.ndarray]]:
         """Features, the candidates that are linear in them, and the slopes and levels of all these, of both arms."""
@@ -198,24 +198,13 @@ class Regression:
             found.append((features, places, np.concatenate(slopes, 1), np.concatenate(levels)))
         return found
 
-    def _chances(self, chunk: Chunk, x: np.ndarray, hinges: np.ndarray) -> np.ndarray:
-        """(n,3,2) candidates for P(Z | x), leave-one-out."""
-        outcome = np.zeros((len(x), 2))
-        outcome[:, chunk.z] = 1
-        arm, plain, bent = self._propensities
-        fits = [without_self(np.broadcast_to(arm.mean, outcome.shape), arm.mean_leverage, outcome)]
-        for features, fit in ((x, plain), (hinges, bent)):
-            fits.append(without_self(features @ fit.slope + fit.level, fit.weighing(features), outcome))
-        return _to_simplex(np.stack(fits, 1))
-
     def features(self, chunk: Chunk) -> np.ndarray:
         """Those of `Regressed`."""
         x = chunk.wide
         hinges = self._hinges(x)
         stack, leverages = self._stack(chunk, x, hinges)
         law = np.einsum("naci,ac->nai", stack, self.shares)
-        chance = self._chance_shares @ self._chances(chunk, x, hinges)[:, :, 1].T
-        chance = chance.clip(constants.PROPENSITY_LEAST, 1 - constants.PROPENSITY_LEAST)
+        chance = self.propensity(chunk, x)
         parts = [
             x @ self._direction + self._direction_level, np.log(law), stack[:, :, 4],
             np.log(stack[:, :, constants.FOREST - 1]), stack[:, :, constants.FOREST + 1],
@@ -238,16 +227,6 @@ def _sums(chunk: Chunk, features: np.ndarray) -> Sums:
     return Sums.of(features, chunk.seen, chunk.w)
 
 
-def _together(arms: list[Sums]) -> Sums:
-    """Of both arms, the arm being the outcome."""
-    every = Sums.none(len(arms[0].features), 2)
-    for z, sums in enumerate(arms):
-        every.add(
-            Sums(sums.size, sums.features, sums.squares, sums.features[:, None], np.array([sums.size])), slice(z, z + 1)
-        )
-    return every
-
-
 def _sparse(arm: Arm, solver: np.ndarray) -> Fit:
     """Ridge whose penalties follow the size of the last fit's coefficients: what is small is pushed to zero."""
     slope = solver @ arm.moment
@@ -257,9 +236,3 @@ def _sparse(arm: Arm, solver: np.ndarray) -> Fit:
         solver = inverse(arm.gram * scale, np.exp(constants.SPARSE) + arm.floor) * scale
         slope = solver @ arm.moment
     return arm.ridge(solver)
-
-
-def _to_simplex(fit: np.ndarray) -> np.ndarray:
-    fit = np.maximum(fit, constants.LEAST)
-    fit /= np.einsum("...k->...", fit)[..., None]
-    return fit
