@@ -44,17 +44,10 @@ def test_each_cell_is_fed_by_the_four_strata_that_show_it():
     assert strata.cell_pseudo_count() == pytest.approx(0.4)
 
 
-def test_swaps_and_merged_groups_join_what_nobody_can_tell_apart():
+def test_swaps_exchange_what_nobody_can_tell_apart():
     for order in strata.SWAPS:
         np.testing.assert_array_equal(strata.LAW[order], strata.LAW)
     assert len({tuple(order) for order in strata.SWAPS}) == 16
-    assert sorted(s for group in strata.MERGED for s in group) == list(range(16))
-    for name, group in zip(strata.MERGED_NAMES, strata.MERGED, strict=True):
-        t0, t1, *outcomes = strata.STRATA[group[0]]
-        assert name[0] == {(1, 1): "a", (0, 0): "n", (0, 1): "c", (1, 0): "d"}[t0, t1]
-        shown = [outcomes[1]] if name[0] == "a" else [outcomes[0]] if name[0] == "n" else outcomes
-        assert name[1:] == "".join(map(str, shown))
-        assert len({tuple(strata.LAW[s]) for s in group}) == 1
 
 
 def test_observed_rows_have_the_law_of_their_strata():

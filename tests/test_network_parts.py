@@ -8,7 +8,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ivicl.errors import InputError  # noqa: E402
-from ivicl.identification.balke_pearl import sharp_ends as numpy_ends  # noqa: E402
 from ivicl.learn.network.arms import Arm  # noqa: E402
 from ivicl.learn.network.bins import read_grid  # noqa: E402
 from ivicl.learn.network.config import NetworkConfig  # noqa: E402
@@ -16,7 +15,6 @@ from ivicl.learn.network.linalg import block_inverse, inverse  # noqa: E402
 from ivicl.learn.network.model import IVNetwork  # noqa: E402
 from ivicl.learn.network.regression import RegressionLayer  # noqa: E402
 from ivicl.learn.network.summary import Moments  # noqa: E402
-from ivicl.learn.theory import sharp_ends  # noqa: E402
 
 PSEUDO = NetworkConfig().pseudo_count
 
@@ -135,14 +133,6 @@ def test_grid_is_read_by_linear_interpolation() -> None:
     values = torch.tensor([[0.0, 1.0, 4.0]])
     place = torch.tensor([[-1.0, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0]])
     assert read_grid(values, place).tolist()[0] == pytest.approx([0, 0, 0.5, 1, 2.5, 4, 4])
-
-
-def test_torch_and_numpy_ends_agree() -> None:
-    law = np.random.default_rng(0).dirichlet([0.3] * 4, (200, 2)).reshape(200, 2, 2, 2)
-    lower, upper = sharp_ends(torch.tensor(law))
-    expected = numpy_ends(law)
-    assert np.abs(lower.numpy() - expected[0]).max() < 1e-12
-    assert np.abs(upper.numpy() - expected[1]).max() < 1e-12
 
 
 def test_without_covariates_the_summary_path_alone_answers() -> None:

@@ -7,14 +7,17 @@ import pytest
 import torch
 
 from ivicl.errors import InputError
-from ivicl.identification.strata import PAIRS
+from ivicl.identification import strata
 from ivicl.learn.prior import PriorConfig, generator_for, sample_compressed, sample_counts, sample_rows
 from ivicl.learn.prior import sampler as sampler_module
 from ivicl.learn.prior.randomness import dirichlet
 from ivicl.learn.prior.sampler import draw_rows
 from ivicl.learn.prior.shift import strata_probabilities
-from ivicl.learn.theory import STRATA, SWAPS, law_of, observe, orbit_effects
+from ivicl.learn.prior.strata import strata_of
+from ivicl.learn.theory import SWAPS
 
+STRATA = torch.tensor(strata.STRATA)
+TWO = strata_of(2)
 PLAIN = {"one_sided_share": 0.0, "perfect_share": 0.0}
 PRESETS = [PriorConfig.default(), PriorConfig.paper()]
 
@@ -28,7 +31,7 @@ def z_score(values: torch.Tensor) -> torch.Tensor:
 def test_strata_are_coded_as_documented_and_pairs_differ_in_the_unseen_outcome_only():
     for s, (t0, t1, y0, y1) in enumerate(STRATA.tolist()):
         assert s == 8 * t0 + 4 * t1 + 2 * y0 + y1
-    for a, b in PAIRS:
+    for a, b in strata.PAIRS:
         t0, t1 = STRATA[a, :2].tolist()
         assert t0 == t1 and STRATA[b, :2].tolist() == [t0, t1]
         seen, unseen = (3, 2) if t0 else (2, 3)  # always-takers show Y(1), never-takers Y(0)
@@ -41,13 +44,13 @@ def test_orbit_swaps_leave_the_law_unchanged_and_give_the_orbit_labels(config):
     p, table = draw.laws.p, draw.table
     for k, order in enumerate(SWAPS):
         swapped = p[..., order]
-        assert (law_of(swapped) - table.law).abs().max() < 1e-6
+        assert (TWO.law_of(swapped) - table.law).abs().max() < 1e-6
         y = STRATA.float()
         effect = (swapped @ (y[:, 3] - y[:, 2])).mean(-1)
         assert torch.allclose(effect, table.orbit[:, k], atol=1e-5)
     assert torch.equal(table.effect, table.orbit[:, 0])
     complier_swap = p[..., [0, 1, 2, 3, 5, 4, *range(6, 16)]]  # the negative control: compliers show both outcomes
-    assert (law_of(complier_swap) - table.law).abs().max() > 1e-2
+    assert (TWO.law_of(complier_swap) - table.law).abs().max() > 1e-2
 
 
 @pytest.mark.parametrize("config", PRESETS, ids=lambda c: c.name)
@@ -104,7 +107,7 @@ def swap_statistics(draw) -> torch.Tensor:
         x * table.y,
     ]
     columns = []
-    for a, b in PAIRS:
+    for a, b in strata.PAIRS:
         mass_a, mass_b = p[..., a].mean(-1), p[..., b].mean(-1)
         for even in factors:
             columns.append((mass_a - mass_b) * even.mean(-1))
@@ -163,7 +166,7 @@ def test_no_covariates_means_one_law_for_all_rows_in_default_but_not_in_paper():
 
 
 def test_observe_reads_the_right_potential_outcome():
-    t, y = observe(torch.tensor([0b0110, 0b0110]), torch.tensor([0.0, 1.0]))  # complier, Y(0)=1, Y(1)=0
+    t, y = TWO.observe(torch.tensor([0b0110, 0b0110]), torch.tensor([0.0, 1.0]))  # complier, Y(0)=1, Y(1)=0
     assert t.tolist() == [0, 1] and y.tolist() == [1, 0]
 
 
@@ -210,7 +213,6 @@ def test_shapes_types_and_finite_values(rows, columns):
         assert value.isfinite().all(), name
     for name in ("z", "t", "y"):
         assert set(getattr(table, name).unique().tolist()) <= {0.0, 1.0}
-    assert (orbit_effects(torch.full((1, 16), 1 / 16)) == 0).all()
 
 
 def test_config_round_trips_through_json_types_and_refuses_unknown_fields():

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 from ivicl.benchmarks.model_card import reference  # noqa: E402
 from ivicl.identification.balke_pearl import sharp_ends  # noqa: E402
+from ivicl.identification.strata import law_of  # noqa: E402
 from ivicl.learn.network.residual import smoothed_law  # noqa: E402
 from ivicl.learn.network.vertices import (  # noqa: E402
     COUNT,
@@ -18,7 +19,6 @@ from ivicl.learn.network.vertices import (  # noqa: E402
     corners,
     spread_mass,
 )
-from ivicl.learn.theory import law_of  # noqa: E402
 
 
 def test_the_outermost_corners_are_the_ends_of_the_identified_set() -> None:
@@ -26,7 +26,7 @@ def test_the_outermost_corners_are_the_ends_of_the_identified_set() -> None:
     table = corners()
     for gamma in (0.1, 0.5, 2.0):
         for strata in rng.dirichlet(np.full(16, gamma), 20):
-            law = law_of(torch.tensor(strata)).numpy()
+            law = law_of(strata)
             p = law.ravel()[:7]
             negative = (table.strata @ p < -1e-12).astype(float)
             exists = table.members @ negative == 0

@@ -15,7 +15,7 @@ from torch import Tensor
 from ivicl.learn.network import prepare
 from ivicl.learn.network.regression import RegressionLayer as FirstLayer
 from ivicl.learn.second.regression import RegressionLayer as SecondLayer
-from ivicl.learn.theory import law_of, observe
+from ivicl.learn.prior.strata import strata_of
 
 COLUMNS = {"regions": 6, "sparse": 40, "smooth": 12, "trial": 7}
 
@@ -39,8 +39,8 @@ def tables(name: str, rows: int, batch: int, seed: int) -> tuple[Tensor, ...]:
         logits = x @ slope
     p = (logits + 1.5 * torch.randn(batch, 1, 16, generator=g)).softmax(-1)
     z = (torch.rand(batch, rows, generator=g) < 0.5).float()
-    t, y = observe(torch.multinomial(p.flatten(0, 1), 1, generator=g).view(batch, rows), z)
-    return x, z, t.float(), y.float(), law_of(p).flatten(3)
+    t, y = strata_of(2).observe(torch.multinomial(p.flatten(0, 1), 1, generator=g).view(batch, rows), z)
+    return x, z, t.float(), y.float(), strata_of(2).law_of(p).flatten(3)
 
 
 def divergence(truth: Tensor, law: Tensor) -> float:

@@ -43,13 +43,13 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     store = RunStore(config.folder)
     wanted = config.methods or (QUICK_METHODS if config.quick else FULL_METHODS)
     study_wanted = config.study_methods or STUDY_METHODS
-    missing = {} if config.report_only else unusable({*wanted, *study_wanted}, config.model)
-    for method, reason in missing.items():
+    absent = {} if config.report_only else unusable({*wanted, *study_wanted}, config.model)
+    for method, reason in absent.items():
         log.warning("%s is left out: %s", method, reason)
 
-    tables = table_jobs(config, [m for m in wanted if m not in missing])
-    studies = jobs_of_studies(config, [m for m in study_wanted if m not in missing])
-    twin_jobs = twins.jobs(config, missing)
+    tables = table_jobs(config, [m for m in wanted if m not in absent])
+    studies = jobs_of_studies(config, [m for m in study_wanted if m not in absent])
+    twin_jobs = twins.jobs(config, absent)
     by_key: dict[RunKey, Job] = {}
     for job in (*tables, *(job for some in studies.values() for job in some), *twin_jobs):
         by_key.setdefault(job.key, job)
@@ -58,7 +58,7 @@ def reproduce(config: ReproduceConfig) -> tuple[Path, Path]:
     shown = {study: _shown(study, only(runs, some), config) for study, some in studies.items()}
 
     report = Report("The paper's evaluation, reproduced by ivicl")
-    _preamble(report, config, missing)
+    _preamble(report, config, absent)
     if runs.height < len(jobs):
         report.paragraph(f"So far {runs.height:,} of {len(jobs):,} runs are done; the same command does the rest.")
     main = runs.filter(pl.col("model").is_in(["", config.model]))
@@ -121,7 +121,7 @@ def _seconds(runs: pl.DataFrame) -> dict[tuple[str, str], float]:
     return {(r["method"], r["benchmark"]): r["seconds"] or 0.0 for r in timed.iter_rows(named=True)}
 
 
-def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) -> None:
+def _preamble(report: Report, config: ReproduceConfig, absent: dict[str, str]) -> None:
     report.paragraph(
         f"Made by `{config.command()}`, ivicl {__version__}, Python {platform.python_version()} on "
         f"{platform.machine()} with {os.cpu_count()} cores; numerical libraries may use {threads()} thread(s). Times "
@@ -136,7 +136,7 @@ def _preamble(report: Report, config: ReproduceConfig, missing: dict[str, str]) 
     )
     if config.quick:
         report.paragraph("Quick form: few seeds and short sweeps. It shows that everything runs, not who is better.")
-    for method, reason in missing.items():
+    for method, reason in absent.items():
         report.paragraph(f"Left out: {method} ({reason}).")
 
 

@@ -67,12 +67,6 @@ def _swaps() -> np.ndarray:
 SWAPS = _swaps()
 """(16, 16) the strata's order after each combination of the four swaps; row 0 is the identity."""
 
-MERGED = (*PAIRS, *((s,) for s in range(4, 12)))
-"""The strata as twelve groups, with each pair joined: a0, a1, n0, n1 (always- and never-takers by the outcome they
-show), then compliers and defiers by 2 Y(0) + Y(1). The data say nothing about the split within a pair, which is
-Beta(gamma, gamma)."""
-MERGED_NAMES = ("a0", "a1", "n0", "n1", "c00", "c01", "c10", "c11", "d00", "d01", "d10", "d11")
-
 
 def cell_pseudo_count(gamma: float = GAMMA) -> float:
     """Dirichlet(gamma) on the strata is Dirichlet(4 gamma) on the four cells of an arm: 0.4 with the paper's gamma."""
