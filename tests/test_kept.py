@@ -126,11 +126,12 @@ def test_an_end_is_not_known_to_less_than_a_person():
     """And the units of quantities that were too sure are a little larger; those of the ATE are the formula's."""
     network = IVNetwork(SMALL).eval()
     tables = kept.read_batch(network, config(), 1)
-    people = tables.moments.counts.sum(1, keepdim=True)
+    counts = tables.moments.counts
+    people = counts.sum(1, keepdim=True)
     for unit in (0.0, 0.2):
         reading = tables.reading._replace(unit=torch.full_like(tables.reading.unit, unit))
         hidden = torch.zeros(len(people), SMALL.summary_width)
         with torch.no_grad():
-            found = network.covariates.settle(reading, hidden, people)[1].unit / torch.tensor(CALM)
+            found = network.covariates.settle(reading, hidden, counts).grid.unit / torch.tensor(CALM)
         torch.testing.assert_close(found, (PERSON / people if not unit else 0 * people + unit).expand_as(found))
     assert CALM[:2] == (1.0, 1.0) and min(CALM) >= 1

@@ -6,6 +6,8 @@ lost elsewhere depends on how nearly others are active, and on how far the law i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -17,8 +19,17 @@ DOUBTS = 16 + 4 * len(BLUR) + 2 + 4
 """What `doubts` says of a table."""
 
 
-def doubts(law: Tensor, chance: Tensor, rows: Rows, unit: Tensor) -> Tensor:
-    """(B,DOUBTS) at law (B,N,2,4) and P(Z=1 | x) (B,N); unit (B,Q) of the quantities."""
+class Doubts(NamedTuple):
+    """Of B tables."""
+
+    news: Tensor
+    """(B,DOUBTS) for the pool."""
+    spread: Tensor
+    """(B,1) standard deviation of P(Z=1 | x)."""
+
+
+def doubts(law: Tensor, chance: Tensor, rows: Rows, unit: Tensor) -> Doubts:
+    """At law (B,N,2,4) and P(Z=1 | x) (B,N); unit (B,Q) of the quantities."""
     share = (rows.w / rows.w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)  # (B,1,N)
     terms = mean_terms(torch.unflatten(law, -1, (2, 2)))  # (B,N,4,4)
     behind = terms - terms.amax(-1, keepdim=True)
@@ -27,7 +38,7 @@ def doubts(law: Tensor, chance: Tensor, rows: Rows, unit: Tensor) -> Tensor:
     gained = (share @ gains).squeeze(1) / unit[:, 2:6].repeat(1, len(BLUR))
     moments = torch.stack([chance, chance.square(), 0.25 / (chance * (1 - chance))], -1)
     mean, square, inverse = (share @ moments).squeeze(1).unbind(-1)
-    spread = (square - mean.square()).clamp(min=0).sqrt()
+    spread = (square - mean.square()).clamp(min=0).sqrt().unsqueeze(-1)
     # By how much more likely the rows are than the law expects of itself, by arm: far off if the law is.
     own = arms_of(rows.cell) * rows.w.unsqueeze(-1)  # (B,N,2)
     shown = torch.unflatten(rows.cell, -1, (2, 4))
@@ -35,7 +46,7 @@ def doubts(law: Tensor, chance: Tensor, rows: Rows, unit: Tensor) -> Tensor:
     people = own.sum(1)
     gap = (own * surprise).sum(1) / people.clamp(min=1)
     parts = [
-        active, (gained + 0.01).log() / 5, (4 * spread).unsqueeze(-1), inverse.log().unsqueeze(-1),
+        active, (gained + 0.01).log() / 5, 4 * spread, inverse.log().unsqueeze(-1),
         (5 * gap).clamp(-2, 2), (gap * people.sqrt() / 3).clamp(-3, 3),
     ]  # fmt: skip
-    return torch.cat(parts, 1)
+    return Doubts(torch.cat(parts, 1), spread)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ivicl.learn.network.outward import Limit
 from ivicl.learn.network.precision import wide
 from ivicl.methods.pretrained.schema_2 import CELLS, REACH, SPAN
 from ivicl.methods.pretrained.streaming.constants import TAIL
@@ -41,13 +42,16 @@ def edges(grid: Grid, lowest: Tensor) -> Tensor:
     return torch.maximum(raw, lowest.view(1, -1, 1)).clamp(max=1)
 
 
-def log_masses(raw: Tensor, grid: Grid, lowest: Tensor) -> Tensor:
-    """(B,Q,M) normalised log masses from raw (B,Q,M) corrections to the logarithm of a t density."""
+def log_masses(raw: Tensor, grid: Grid, lowest: Tensor, limit: Limit | None = None) -> Tensor:
+    """(B,Q,M) normalised log masses from raw (B,Q,M) corrections to the logarithm of a t density, damped outside of a
+    limit."""
     cut = edges(grid, lowest)
     width = (cut[..., 1:] - cut[..., :-1]) / grid.unit.unsqueeze(-1)
     middle = offsets(grid.anchor)
     middle = 0.5 * (middle[1:] + middle[:-1])
     logits = raw - TAIL * (1 + middle.square() / 3).log().to(raw.dtype) + width.clamp(min=1e-12).log().to(raw.dtype)
+    if limit is not None:
+        logits = logits - limit.damping(cut, grid.unit).to(raw.dtype)
     return logits.masked_fill(width <= 1e-9, -1e9).log_softmax(-1)
 
 

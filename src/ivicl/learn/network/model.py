@@ -16,6 +16,7 @@ from ivicl.learn.network.ends import LOWEST, Rows
 from ivicl.learn.network.grids import Grid, log_masses, mixed
 from ivicl.learn.network.groups import ParameterGroup, parameter_group
 from ivicl.learn.network.head import Heads, write_effect
+from ivicl.learn.network.outward import Limit
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.residual import smoothed_law
 from ivicl.learn.network.row_laws import CanonicalRows, row_laws
@@ -108,13 +109,19 @@ class IVNetwork(nn.Module):
         return hidden, estimates, spikes
 
     def _written(
-        self, raw: tuple[Tensor, Tensor], grid: Grid, about_effect: Grid, moments: Moments, spikes: Spikes
+        self,
+        raw: tuple[Tensor, Tensor],
+        grid: Grid,
+        about_effect: Grid,
+        moments: Moments,
+        spikes: Spikes,
+        limit: Limit | None = None,
     ) -> Prediction:
         """`about_effect`: the grid as the effect reads it."""
         spiked = spikes_count(moments)
         shown = None if self.training and not spiked.any() else spikes
         effect = write_effect(raw[0], about_effect, shown, spiked)
-        return Prediction(effect, grid, log_masses(raw[1], grid, self.lowest(grid.anchor)))
+        return Prediction(effect, grid, log_masses(raw[1], grid, self.lowest(grid.anchor), limit))
 
     def canonical(
         self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor
@@ -140,17 +147,18 @@ class IVNetwork(nn.Module):
         rows = Rows(cell[chosen], v[chosen], w[chosen])
         plain = CountEstimates(estimates.value[chosen], estimates.se[chosen])
         found = self.covariates(kept[chosen], score[chosen], rows, hidden[chosen], plain, noise(counts)[chosen])
-        pooled, there = self.covariates.settle(found.reading, hidden[chosen], counts.sum(1, keepdim=True)[chosen])
-        extra = self.covariate_heads(pooled)
+        there = self.covariates.settle(found.reading, hidden[chosen], counts[chosen], wide(worth)[chosen])
+        extra = self.covariate_heads(there.pooled)
         gate = varies.float().unsqueeze(1)
         back = (place.unsqueeze(1) == chosen.unsqueeze(0)).float() * gate
         anchor, unit = (
             wide(back) @ moved + (1 - wide(gate)) * own
-            for moved, own in ((there.anchor, estimates.value), (there.unit, estimates.se))
+            for moved, own in zip(there.grid, (estimates.value, estimates.se), strict=True)
         )
+        limit = Limit(*(wide(back) @ part for part in there.limit))  # nowhere relied on without covariates
         raw = (base[0] + back @ extra[0], base[1] + torch.einsum("bc,cqm->bqm", back, extra[1]))
         grid, about_effect = (Grid(anchor, _widened(unit, factor)) for factor in (design, smaller))
-        answer = self._written(raw, grid, about_effect, moments, spikes)
+        answer = self._written(raw, grid, about_effect, moments, spikes, limit)
         answer.law, answer.chance, answer.law_tables = found.law, found.chance, chosen
         answer.rows = CanonicalRows(found.layer, found.law, found.chance, back, counts)
         answer.reading, answer.moments = found.reading, Moments(*(part[chosen] for part in moments))
@@ -161,10 +169,10 @@ class IVNetwork(nn.Module):
         with torch.no_grad():
             hidden, _, spikes = self._summarised(moments)
             base = self.summary_heads(hidden)
-        pooled, grid = self.covariates.settle(reading, hidden, moments.counts.sum(1, keepdim=True))
+        pooled, grid, limit = self.covariates.settle(reading, hidden, moments.counts)
         extra = self.covariate_heads(pooled)
         grid = Grid(grid.anchor, _possible(grid.unit))
-        return self._written((base[0] + extra[0], base[1] + extra[1]), grid, grid, moments, spikes)
+        return self._written((base[0] + extra[0], base[1] + extra[1]), grid, grid, moments, spikes, limit)
 
     def forward(
         self, x: Tensor, z: Tensor, t: Tensor, y: Tensor, v: Tensor, w: Tensor, no_defiers: Tensor, design: Tensor

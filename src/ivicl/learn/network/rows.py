@@ -15,6 +15,7 @@ from ivicl.learn.network.config import NetworkConfig
 from ivicl.learn.network.doubts import DOUBTS, doubts
 from ivicl.learn.network.ends import QUANTITIES, Rows, arms_of, estimate
 from ivicl.learn.network.grids import Grid
+from ivicl.learn.network.outward import Limit
 from ivicl.learn.network.precision import wide
 from ivicl.learn.network.regression import RegressionLayer
 from ivicl.learn.network.steady import STEADY, STEADY_NEWS, steady
@@ -39,6 +40,8 @@ class Reading(NamedTuple):
     steps: Tensor
     """(B,STEPS,Q) in units, from the plug-in end to the one-step end, to the network's own plug-in end, to the steady
     ones."""
+    spread: Tensor
+    """(B,1) standard deviation of P(Z=1 | x)."""
 
 
 class RowAnswer(NamedTuple):
@@ -51,6 +54,16 @@ class RowAnswer(NamedTuple):
     """(B,N,2,4) its logarithm as the network corrects it."""
     chance: Tensor
     """(B,N) P(Z=1 | x)."""
+
+
+class Settled(NamedTuple):
+    """What follows for B tables."""
+
+    pooled: Tensor
+    """(B,C) for the heads."""
+    grid: Grid
+    """Where the ends lie, and the unit of what is not known about that."""
+    limit: Limit
 
 
 class CovariatePath(nn.Module):
@@ -105,7 +118,8 @@ class CovariatePath(nn.Module):
         news = [by_layer.plug_in, unit.log() / 9 + 1, (steps[0] / 3).clamp(-3, 3)]
         # The network's own law errs by an amount, not by units: at many rows a large number here would tell nothing.
         news += [(step / 3).clamp(-0.5, 0.5) for step in (steps[1], apart)]
-        news += [regressed.shares.flatten(1), doubts(wide(first), chance, exact, unit)]
+        doubt = doubts(wide(first), chance, exact, unit)
+        news += [regressed.shares.flatten(1), doubt.news]
         firm = steady(wide(first), chance, exact, wide(noise))
         news.append(firm.news(by_layer.one_step, unit))
         share = (w / w.sum(1, keepdim=True).clamp(min=1e-30)).unsqueeze(1)
@@ -113,13 +127,10 @@ class CovariatePath(nn.Module):
         pooled = torch.cat([mean, latents.float().mean(1), *(part.float() for part in news)], 1)
         firm_steps = (firm.ends - by_layer.plug_in.unsqueeze(1)) / unit.unsqueeze(1)
         every = torch.cat([torch.stack(steps, 1), firm_steps], 1)
-        return RowAnswer(Reading(pooled, by_layer.plug_in, unit, every), first, law, chance)
+        return RowAnswer(Reading(pooled, by_layer.plug_in, unit, every, doubt.spread), first, law, chance)
 
-    def settle(self, reading: Reading, summary: Tensor, people: Tensor) -> tuple[Tensor, Grid]:
-        """(B,C) for the heads, and (B,Q) where the ends lie, and the unit of what is not known about that.
-
-        people (B,1).
-        """
+    def settle(self, reading: Reading, summary: Tensor, counts: Tensor, worth: Tensor | float = 1.0) -> Settled:
+        """counts (B,8) of people, worth (B,1) the share of them that a design leaves."""
         edge = 2 * self.embed.out_features
         gathered = self.gather(torch.cat([reading.pooled[:, :edge], summary], 1))
         pooled = self.pool(gathered + self.heed(reading.pooled[:, edge:]))
@@ -129,8 +140,13 @@ class CovariatePath(nn.Module):
         anchor = reading.plug_in + reading.unit * (mix[:, 1:] * reading.steps).sum(1).clamp(-40, 40)
         # The unit is the formula's: a learnt factor and the shape of the masses can undo each other, and did. But
         # nothing is known to less than about a person, and the factors of CALM were measured after all was learnt.
-        unit = torch.maximum(reading.unit, PERSON / wide(people).clamp(min=1))
-        return pooled, Grid(anchor, unit * unit.new_tensor(CALM))
+        arms = torch.unflatten(wide(counts), 1, (2, 4)).sum(-1)
+        unit = torch.maximum(reading.unit, PERSON / arms.sum(1, keepdim=True).clamp(min=1))
+        grid = Grid(anchor, unit * unit.new_tensor(CALM))
+        # Fewer people have larger units: what decides is the root of how many are left.
+        fewest = arms.amin(1, keepdim=True) * worth**0.5
+        firm = reading.plug_in.unsqueeze(1) + reading.unit.unsqueeze(1) * reading.steps[:, -STEADY:]
+        return Settled(pooled, grid, Limit.of(firm, unit, reading.spread, fewest))
 
     def _attend(self, inputs: Tensor, w: Tensor, summary: Tensor) -> tuple[Tensor, Tensor]:
         """Rows and latents after all blocks."""

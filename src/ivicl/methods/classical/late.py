@@ -72,7 +72,7 @@ def _wald(data: IVData, request: Request) -> MethodBounds:
         covers="effect",
         estimand="LATE",
         estimates=None if ratio is None or se is None else Estimates(*(span * v for v in (ratio, ratio, se, se))),
-        estimands={} if data.lost is not None else {"ITT": effects.itt(request.alpha, span)},
+        estimands={"ITT": effects.itt(request.alpha, span)},
         adjusted=effects.adjusted,
         warnings=tuple(warnings),
         details=details,

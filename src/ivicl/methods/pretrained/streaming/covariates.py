@@ -11,6 +11,7 @@ from ivicl.methods.pretrained.streaming.doubts import DoubtSums
 from ivicl.methods.pretrained.streaming.ends import EndSums
 from ivicl.methods.pretrained.streaming.kept import Kept
 from ivicl.methods.pretrained.streaming.layers import Layers, RunningSoftmax, gelu, softmax
+from ivicl.methods.pretrained.streaming.outward import Limit
 from ivicl.methods.pretrained.streaming.regression import Regressed, Regression
 from ivicl.methods.pretrained.streaming.seen_rows import SeenRows
 from ivicl.methods.pretrained.streaming.source import Chunk, Recoded
@@ -31,13 +32,20 @@ class Found:
     """(Q,)."""
     unit: np.ndarray
     """(Q,)."""
+    limit: Limit
     rows: SeenRows
 
 
 def read_rows(
-    rows: Recoded, regression: Regression, layers: Layers, depth: int, told: Summarised, temperature: float
+    rows: Recoded,
+    regression: Regression,
+    layers: Layers,
+    depth: int,
+    told: Summarised,
+    temperature: float,
+    fewest: float,
 ) -> Found:
-    """temperature: differences of terms that are noise."""
+    """temperature: differences of terms that are noise; fewest: people in an arm."""
     path = _Path(rows, regression, layers, told.hidden)
     by_layer, by_rows, doubts, steady = EndSums(temperature), EndSums(temperature), DoubtSums(), SteadySums(temperature)
     for block in range(depth):
@@ -59,8 +67,10 @@ def read_rows(
     trust[1] += TRUST
     mix = softmax(trust.T).T
     anchor = first.plug_in + unit * (mix[1:] * every).sum(0).clip(-40, 40)
-    wide = np.maximum(unit, PERSON / max(rows.source.total, 1.0)) * np.array(CALM)
-    return Found(pooled, anchor, wide * beyond_training(rows.count, doubts.spread), seen)
+    wide = np.maximum(unit, PERSON / max(rows.source.total, 1.0))
+    limit = Limit.of(firm.ends, wide, doubts.spread, fewest)
+    wide = wide * np.array(CALM) * beyond_training(rows.count, doubts.spread)
+    return Found(pooled, anchor, wide, limit, seen)
 
 
 def beyond_training(rows: int, spread: float) -> float:

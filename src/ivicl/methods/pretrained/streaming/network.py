@@ -70,20 +70,22 @@ class StagedNetwork:
         # The design is allowed for at the end, once and for all: the standard error is that of the people there are.
         told = replace(told, se=told.se * np.sqrt(worth))
         raw = self._heads("summary_heads", told.hidden)
-        anchor, unit, seen = told.value, told.se, None
+        anchor, unit, limit, seen = told.value, told.se, None, None
         if rows.columns:
             shape = Shape(
                 config["max_features"], config["regression_features"], config["tree_depth"], 4 * config["gamma"]
             )
             temperature = noise(rows.totals.counts.sum((1, 2)) * fewer)
             regression = Regression(rows, self._weights, shape)
-            found = read_rows(rows, regression, layers, config["depth"], told, temperature)
+            # Fewer people have larger units: what decides is the root of how many are left.
+            fewest = float(rows.totals.counts.sum((1, 2)).min()) * np.sqrt(worth) * fewer
+            found = read_rows(rows, regression, layers, config["depth"], told, temperature, fewest)
             raw += self._heads("covariate_heads", found.pooled)
-            anchor, unit, seen = found.anchor, found.unit, found.rows
+            anchor, unit, limit, seen = found.anchor, found.unit, found.limit, found.rows
         # A design that is worth a share f of its people makes standard errors 1/sqrt(f) as large; within what can be.
         # The effect takes the smaller of its two ends'.
         own, about_effect = ((unit / np.sqrt(np.maximum(factor, 1e-6))).clip(1e-7, 0.5) for factor in (design, smaller))
-        return write(raw, anchor, own, about_effect, told.spikes if told.spiked else None), seen
+        return write(raw, anchor, own, about_effect, told.spikes if told.spiked else None, limit), seen
 
     def _heads(self, name: str, hidden: np.ndarray) -> np.ndarray:
         """Raw outputs: the effect's parts, then those of the quantities."""

@@ -18,6 +18,7 @@ from ivicl.methods.pretrained.streaming.constants import (
     TAIL,
 )
 from ivicl.methods.pretrained.streaming.layers import softmax
+from ivicl.methods.pretrained.streaming.outward import Limit
 from ivicl.methods.pretrained.streaming.summary import Spikes
 from ivicl.posterior import N_BINS as BINS
 
@@ -49,7 +50,12 @@ class Written:
 
 
 def write(
-    raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray, about_effect: np.ndarray, spikes: Spikes | None
+    raw: np.ndarray,
+    anchor: np.ndarray,
+    unit: np.ndarray,
+    about_effect: np.ndarray,
+    spikes: Spikes | None,
+    limit: Limit | None,
 ) -> Written:
     """raw: the effect's parts, then (Q,M) corrections; anchor and unit (Q,), and the unit as the effect reads it."""
     lower, upper = anchor[:2]
@@ -64,7 +70,7 @@ def write(
     if spikes is not None:
         spiky = np.maximum(_spread_mass(spikes, shape), 1e-12)
         effect = effect + (spiky - effect) / (1 + np.exp(-share))
-    return Written(np.maximum(effect, 1e-30), anchor, unit, _masses(ends.reshape(-1, CELLS), anchor, unit))
+    return Written(np.maximum(effect, 1e-30), anchor, unit, _masses(ends.reshape(-1, CELLS), anchor, unit, limit))
 
 
 def _read_grid(values: np.ndarray, position: np.ndarray) -> np.ndarray:
@@ -108,12 +114,15 @@ def _histogram(place: np.ndarray, mass: np.ndarray, cells: int) -> np.ndarray:
     return found
 
 
-def _masses(raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """(Q,M) from corrections to the logarithm of a t density, cut to what each quantity can be."""
+def _masses(raw: np.ndarray, anchor: np.ndarray, unit: np.ndarray, limit: Limit | None) -> np.ndarray:
+    """(Q,M) from corrections to the logarithm of a t density, cut to what each quantity can be, damped outside of a
+    limit."""
     edges = (anchor[:, None] + unit[:, None] * OFFSETS).clip(np.array(LOWEST)[:, None], 1)
     width = np.diff(edges) / unit[:, None]
     middle = 0.5 * (OFFSETS[1:] + OFFSETS[:-1])
     logits = raw - TAIL * np.log(1 + middle**2 / 3) + np.log(np.maximum(width, 1e-12))
+    if limit is not None:
+        logits = logits - limit.damping(edges, unit)
     return softmax(np.where(width <= 1e-9, -1e9, logits))
 
 
