@@ -69,10 +69,10 @@ def test_doubts_tell_one_active_term_from_several():
     flipped = one.flip(0)
     half = (torch.arange(n) % 2 == 0).view(1, n, 1, 1)
     chance = torch.full((1, n), 0.5).double()
-    same = doubts(one.expand(1, n, 2, 4), chance, rows, unit)
-    mixed = doubts(torch.where(half, one, flipped), chance, rows, unit)
+    same = doubts(one.expand(1, n, 2, 4), chance, rows, unit).news
+    mixed = doubts(torch.where(half, one, flipped), chance, rows, unit).news
     assert same.shape == (1, DOUBTS)
     assert same[0, :4].max() > 0.99 and mixed[0, :4].max() < 0.6
     assert same[0, 16] < mixed[0, 16] + 1e-9
     assert same[0, 28] < 1e-6  # the instrument depends on nothing
-    assert doubts(one.expand(1, n, 2, 4), torch.linspace(0.2, 0.8, n).double()[None], rows, unit)[0, 28] > 0.5
+    assert doubts(one.expand(1, n, 2, 4), torch.linspace(0.2, 0.8, n).double()[None], rows, unit).news[0, 28] > 0.5
