@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import numpy as np
@@ -130,7 +131,8 @@ def test_a_hundred_designs_in_seconds():
     start = time.process_time()
     found = plan(n=[200, 500, 1000, 2000, 5000], takeup=np.linspace(0.5, 0.95, 10), rates=[(0.3, 0.6), (0.1, 0.2)])
     assert len(found) == 100
-    assert time.process_time() - start < 40, "fits for each design would take minutes"
+    # A machine that does other things at the same time is given more, as the page's tests are.
+    assert time.process_time() - start < 10 * float(os.environ.get("PATIENCE", "1"))
 
 
 @pytest.mark.parametrize(

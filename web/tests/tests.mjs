@@ -7,8 +7,8 @@ import { answered, chooseRoles, expect, giveFile, run, saved, typeCounts } from 
 
 const VECTORS = JSON.parse(readFileSync(join(WEB, "../tests/data/page_vectors.json"), "utf8"));
 const AXE = readFileSync(join(WEB, "node_modules/axe-core/axe.min.js"), "utf8");
-// A machine that does other things at the same time is given more time: PAGE_PATIENCE=4.
-const PATIENCE = Number(process.env.PAGE_PATIENCE ?? 1);
+// A machine that does other things at the same time is given more time: PATIENCE=4.
+const PATIENCE = Number(process.env.PATIENCE ?? 1);
 
 function within(seconds, limit, what) {
   expect(seconds <= limit * PATIENCE, `${what} took ${seconds.toFixed(1)} s, more than ${limit} s`);
