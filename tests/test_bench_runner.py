@@ -88,6 +88,18 @@ def test_what_another_network_answered_is_run_again(tmp_path) -> None:
     assert run_jobs(jobs, RunStore(tmp_path), progress=False)["network"].to_list() == frame["network"].to_list()
 
 
+def test_a_folder_that_holds_only_the_table_goes_on_from_there(tmp_path) -> None:
+    jobs = plan("links", [SETTING], range(2), ["balke-pearl", "late"])
+    before = run_jobs(jobs[:2], RunStore(tmp_path), progress=False)
+    (tmp_path / "runs.jsonl").unlink()
+    assert runner.missing(jobs, RunStore(tmp_path)) == jobs[2:]
+    frame = run_jobs(jobs, RunStore(tmp_path), progress=False)
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 2
+    assert frame[:2].equals(before) and RunStore(tmp_path).frame().equals(frame)
+    before.drop("seconds").write_parquet(tmp_path / "runs.parquet")
+    assert runner.missing(jobs, RunStore(tmp_path)) == jobs[:2], "another version's table is not misread"
+
+
 def test_failures_are_rows_and_are_tried_again(tmp_path, monkeypatch) -> None:
     job = Job("links", SETTING, 0, "exact")  # the exact posterior refuses an outcome with many values
     store = RunStore(tmp_path)

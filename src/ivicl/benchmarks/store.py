@@ -68,18 +68,18 @@ SCHEMA = {f.name: _POLARS[str(f.type).split(" ")[0]] for f in fields(Run)}
 
 
 class RunStore:
-    """A folder with runs.jsonl (a log that is appended to) and runs.parquet (a table made from the log)."""
+    """A folder with runs.jsonl (a log that is appended to) and runs.parquet (a table of all runs, which can be shared).
+
+    A folder that holds nothing but the table goes on from there.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.log = self.folder / "runs.jsonl"
-        self._runs: dict[RunKey, Run] = {}
-        if self.log.exists():
-            for line in self.log.read_text().splitlines():
-                run = _parse(line)
-                if run is not None:
-                    self._runs[run.key] = run
+        self.log, self.table = self.folder / "runs.jsonl", self.folder / "runs.parquet"
+        logged = (_parse(line) for line in self.log.read_text().splitlines()) if self.log.exists() else ()
+        known = [*_tabled(self.table), *(run for run in logged if run is not None)]
+        self._runs: dict[RunKey, Run] = {run.key: run for run in known}
 
     def done(self, key: RunKey, network: str = "") -> bool:
         """Whether this run has succeeded before, with this network if it needs one; failed runs are tried again."""
@@ -96,9 +96,8 @@ class RunStore:
         return pl.DataFrame([asdict(r) for r in self._runs.values()], schema=SCHEMA, strict=False)
 
     def consolidate(self) -> Path:
-        path = self.folder / "runs.parquet"
-        self.frame().write_parquet(path)
-        return path
+        self.frame().write_parquet(self.table)
+        return self.table
 
 
 def _parse(line: str) -> Run | None:
@@ -107,3 +106,9 @@ def _parse(line: str) -> Run | None:
         return Run(**json.loads(line))
     except (json.JSONDecodeError, TypeError):
         return None
+
+
+def _tabled(path: Path) -> list[Run]:
+    """None of a table that another version wrote."""
+    table = pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=SCHEMA)
+    return [Run(**row) for row in table.iter_rows(named=True)] if table.schema == SCHEMA else []
