@@ -56,6 +56,15 @@ def test_evaluate_makes_every_line_of_the_card(quick_parts, monkeypatch):
     assert [entry["line"] for entry in found["card"]] == ["divergence", "p", "width"]
 
 
+def test_evaluate_keeps_what_it_prints(quick_parts, tmp_path):
+    kept = tmp_path / "card.json"
+    table = printed("evaluate", "--card", str(kept))
+    assert "NOT reached" in table and json.loads(kept.read_text())["parts"]["exact"] == {"kl": 0.5}
+    with pytest.raises(InputError, match=r"--card must end in \.json \(it is JSON\), but it is card\.txt"):
+        CliRunner().invoke(app, ["evaluate", "--card", "card.txt"], catch_exceptions=False)
+    assert len(quick_parts) == 2, "a wrong name is said before anything runs"
+
+
 def test_an_unknown_part_is_refused_before_anything_runs(quick_parts):
     with pytest.raises(InputError, match="no part 'speed' of the evaluation; the parts are exact, calibration"):
         CliRunner().invoke(app, ["evaluate", "--parts", "exact,speed"], catch_exceptions=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli.needs import need_torch
-from ivicl.cli.output import PLAIN_FORMAT_FLAG, TableOrJson
+from ivicl.cli.output import PLAIN_FORMAT_FLAG, TableOrJson, ends_in
 
 if TYPE_CHECKING:
     from ivicl.methods.pretrained.runtime import Model
@@ -22,7 +22,7 @@ ModelFile = Annotated[Path | None, typer.Option("--model", help="A model file; b
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: ivicl evaluate --model mine.onnx --parts efficiency_quick")(evaluate)
+    app.command(epilog="Example: ivicl evaluate --model mine.onnx --parts efficiency_quick --card card.json")(evaluate)
     app.command(epilog="Example: ivicl model --format json")(model)
 
 
@@ -34,6 +34,13 @@ def evaluate(
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Parts, or data sets, judged at once.  [default: one a core]", show_default=False),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also keep every figure in this .json file, which `ivicl export --card` takes.",
+            callback=ends_in("--card", (".json",), "it is JSON"),
+        ),
     ] = None,
     output_format: Annotated[TableOrJson, PLAIN_FORMAT_FLAG] = TableOrJson.table,
 ) -> None:
@@ -58,7 +65,10 @@ def evaluate(
     if unknown:
         raise InputError(f"There is no part {unknown[0]!r} of the evaluation; the parts are {', '.join(known)}.")
     found = run_evaluation(load(model), names or None, progress=True, workers=workers)
-    typer.echo(json.dumps(found, indent=1) if output_format is TableOrJson.json else as_text(found))
+    whole = json.dumps(found, indent=1)
+    if card is not None:
+        card.write_text(whole + "\n")
+    typer.echo(whole if output_format is TableOrJson.json else as_text(found))
 
 
 def model(

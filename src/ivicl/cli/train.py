@@ -107,9 +107,7 @@ def export(
         ),
     ] = Path("model.onnx"),
     evaluation: Annotated[bool, typer.Option(help="Evaluate, and keep the card in the file.")] = False,
-    card: Annotated[
-        Path | None, typer.Option(help="Keep the card of this `ivicl evaluate --format json` instead.")
-    ] = None,
+    card: Annotated[Path | None, typer.Option(help="Keep the card that `ivicl evaluate --card` wrote instead.")] = None,
 ) -> None:
     """Write the averaged weights of a run as one ONNX file that runs anywhere."""
     need_torch()
