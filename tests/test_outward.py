@@ -13,7 +13,7 @@ from ivicl.learn.network.outward import Limit  # noqa: E402
 from ivicl.learn.network.steady import steady  # noqa: E402
 from ivicl.methods.pretrained.schema_2 import CELLS  # noqa: E402
 from ivicl.methods.pretrained.streaming import outward as in_chunks  # noqa: E402
-from ivicl.methods.pretrained.streaming.constants import BY_LOT, NEAR, OUTWARD, SLACK, SURE  # noqa: E402
+from ivicl.methods.pretrained.streaming.constants import EVEN, NEAR, OUTWARD, SLACK, SURE  # noqa: E402
 from test_steady import N, blurred, ends_of, sample  # noqa: E402
 
 UNIT = 0.01
@@ -21,10 +21,10 @@ LOWER, UPPER, LATE = 0, 1, QUANTITIES - 1
 PLENTY = 2 * SURE[1] / UNIT
 
 
-def limit(place: float = 0.0, spread: float = 0.0, fewest: float = PLENTY) -> Limit:
+def limit(place: float = 0.0, spread: float = 0.0, fewest: float = PLENTY, unit: float = UNIT) -> Limit:
     ends = torch.full((1, 1, QUANTITIES), place).double()
     of_table = (torch.tensor([[value]], dtype=torch.float64) for value in (spread, fewest))
-    return Limit.of(ends, ends[0] * 0 + UNIT, *of_table)
+    return Limit.of(ends, ends[0] * 0 + unit, *of_table)
 
 
 def lowered(some: Limit, q: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,16 +49,22 @@ def test_of_several_ends_the_innermost_counts():
     assert found[0, [LOWER, UPPER]].tolist() == pytest.approx([-0.1, -0.3])
 
 
-def test_nothing_is_said_where_the_instrument_was_not_drawn_by_lot_or_few_people_decide():
+def test_nothing_is_said_where_the_instrument_varies_by_many_units_or_few_people_decide():
     for some, share in (
         (limit(), 1.0),
-        (limit(spread=BY_LOT[1]), 0.0),
-        (limit(spread=sum(BY_LOT) / 2), 0.5),
+        (limit(spread=EVEN[0] * UNIT), 0.0),
+        (limit(spread=sum(EVEN) / 2 * UNIT), 0.5),
+        (limit(spread=EVEN[1] * UNIT), 1.0),
         (limit(fewest=SURE[0] / UNIT), 0.0),
         (limit(fewest=sum(SURE) / 2 / UNIT), 0.5),
     ):
         assert some.trusted[0, LOWER].item() == pytest.approx(share)
         np.testing.assert_allclose(lowered(some, LOWER)[1], share * lowered(limit(), LOWER)[1])
+
+
+def test_the_same_spread_is_many_units_with_many_people():
+    for unit, share in ((UNIT, 1.0), (UNIT / 100, 0.0)):
+        assert limit(spread=UNIT, fewest=2 * SURE[1] / unit, unit=unit).trusted[0, LOWER] == share
 
 
 def test_masses_beyond_the_limit_are_gone_and_the_rest_keeps_its_shape():
@@ -68,16 +74,16 @@ def test_masses_beyond_the_limit_are_gone_and_the_rest_keeps_its_shape():
     raw[..., : CELLS // 4] = 6.0  # the network is not sure at all on this side
     free, damped = (log_masses(raw, grid, lowest, some)[0, LOWER].numpy() for some in (None, limit(-1.5 * UNIT)))
     place = lowered(limit(), LOWER)[0]
-    far = place < -6
-    assert np.exp(free[far]).sum() > 0.2 and np.exp(damped[far]).sum() < 0.005
-    inside = place > -3
+    far = place < -1.5 - NEAR - 2
+    assert np.exp(free[far]).sum() > 0.2 and np.exp(damped[far]).sum() < 0.01
+    inside = place > -NEAR - 1
     assert np.ptp((damped - free)[inside]) < 1e-5
 
 
 def test_the_chunks_say_the_same():
     rng = np.random.default_rng(0)
-    for spread, fewest in ((0.0, 900.0), (0.025, 900.0), (0.0, 420.0)):
-        ends, unit = rng.normal(0, 0.05, (3, QUANTITIES)), np.exp(rng.normal(-4.5, 0.3, QUANTITIES))
+    for spread, fewest, size in ((0.0, 900.0, 0.01), (0.08, 900.0, 0.01), (0.006, 9e4, 0.0007), (0.0, 300.0, 0.01)):
+        ends, unit = rng.normal(0, 0.05, (3, QUANTITIES)), size * np.exp(rng.normal(0, 0.3, QUANTITIES))
         one, other = (
             Limit.of(*(torch.tensor(np.asarray(part))[None] for part in (ends, unit, [spread], [fewest]))),
             in_chunks.Limit.of(ends, unit, spread, fewest),

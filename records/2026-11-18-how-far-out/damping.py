@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import torch
-from errors import SIDE, limit_of, tables, truth_of
+from errors import limit_of, tables
+from undamped import Undamped, shown
 
-from ivicl.learn.network.grids import Grid, edges
 from ivicl.learn.training.run import result_of
 from ivicl.methods.pretrained.streaming.constants import SLACK
 
@@ -24,41 +24,15 @@ WAYS = {
 }  # fmt: skip
 
 
-def quantile(mass: torch.Tensor, cut: torch.Tensor, level: torch.Tensor) -> torch.Tensor:
-    """(B,6) of masses (B,6,M) between edges (B,6,M+1), at a level for each column."""
-    above, level = mass.cumsum(-1), level.view(1, -1, 1)
-    cell = (above < level).sum(-1, keepdim=True).clamp(max=mass.shape[-1] - 1)
-    inside = (level - above.gather(-1, cell)) / mass.gather(-1, cell).clamp(min=1e-12) + 1
-    low, high = cut.gather(-1, cell), cut.gather(-1, cell + 1)
-    return (low + (high - low) * inside.clamp(0, 1)).squeeze(-1)
-
-
 network = result_of(Path(sys.argv[1]))[0].eval()
 for kinds in (("short",), ("middle", "middle-trees"), ("long", "long-trees"), ("cells",)):
     kept = tables(Path(sys.argv[2]), *kinds)
     limit, _ = limit_of(network, kept)
-    with torch.no_grad():  # an instrument that varies much: nothing is damped
-        free = network.from_reading(kept.reading._replace(spread=kept.reading.spread + 1), kept.moments)
-    unit, truth = free.grid.unit[:, :6], truth_of(kept)[:, :6]
-    cut = edges(Grid(free.grid.anchor[:, :6], unit), network.lowest(free.grid.anchor)[:6])
-    width, middle = cut.diff(dim=-1), 0.5 * (cut[..., 1:] + cut[..., :-1])
-    inside = torch.minimum(torch.maximum(truth, cut[..., 0] + 1e-9), cut[..., -1] - 1e-9).unsqueeze(-1)
-    at = (torch.searchsorted(cut.contiguous(), inside, right=True) - 1).clamp(0, width.shape[-1] - 1)
-    here = limit.trusted[:, :6] > 0
+    free, here = Undamped.of(network, kept), limit.trusted[:, :6] > 0
     print(f"\n{', '.join(kinds)}: {int(here.sum()):,} ends\n")
     print("| damping | log density | missed 0.5 % | 2.5 % | 10 % | reach |\n|---|---|---|---|---|---|")
-    before = None
+    before = free.lowered(torch.zeros_like(free.masses))
     for name, (near, strength, slack) in WAYS.items():
-        outside = (limit.place[:, :6, None] - middle) * SIDE.view(1, -1, 1) / (unit + slack).unsqueeze(-1)
-        lowered = strength * limit.trusted[:, :6, None] * (outside - near).clamp(min=0).square()
-        mass = (free.masses[:, :6].double() - lowered).log_softmax(-1)
-        density = (mass - width.clamp(min=1e-12).log()).gather(-1, at).squeeze(-1)
-        before = density if before is None else before
-        gain = (density - before)[here]
-        missed = []
-        for level in (0.005, 0.025, 0.1):
-            outer = quantile(mass.exp(), cut, torch.where(SIDE > 0, level, 1 - level))
-            beyond = ((truth - outer) * SIDE / unit)[here]
-            missed.append(f"{100 * (beyond < 0).double().mean():.2f} %")
-            reach = beyond.clamp(max=60).mean() if level == 0.005 else reach
-        print(f"| {name} | {gain.mean():+.4f} ({gain.std() / len(gain) ** 0.5:.4f}) |", " | ".join(missed), f"| {reach:.2f} |")
+        outside = (free.outside(limit.place, slack) - near).clamp(min=0)
+        change = free.lowered(strength * limit.trusted[:, :6, None] * outside.square())
+        print(f"| {name} | {shown(change, before, here)} |", flush=True)

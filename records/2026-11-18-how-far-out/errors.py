@@ -16,10 +16,11 @@ from ivicl.learn.network.outward import Limit
 from ivicl.learn.network.steady import STEADY
 from ivicl.learn.training.kept import KeptTables
 from ivicl.learn.training.run import result_of
-from ivicl.methods.pretrained.streaming.constants import BY_LOT, OUTWARD
+from ivicl.methods.pretrained.streaming.constants import OUTWARD
 
 SIDE = torch.tensor(OUTWARD).double()[:6]
 GROUPS = {"ATE": slice(0, 2), "EY1, EY0": slice(2, 6)}
+BY_LOT = 0.02
 BANDS = (0, 2, 4, 8, 15, 25, 1e9)
 
 
@@ -46,7 +47,7 @@ if __name__ == "__main__":
         limit, fewest = limit_of(network, kept)
         inward = ((limit.place - truth_of(kept))[:, :6] * SIDE) / kept.reading.unit[:, :6]
         means = (kept.reading.unit * fewest)[:, :6]
-        lot = (kept.reading.spread < BY_LOT[0]).expand_as(inward)
+        lot = (kept.reading.spread < BY_LOT).expand_as(inward)
         print(f"\n{', '.join(kinds)}: {len(kept.rows):,} tables\n")
         print("| ends of | unit x people | by lot | ends | > 2 | > 3 | > 4 | > 5 units inward | < -5: outward |")
         print("|---|---|---|---|---|---|---|---|---|")

@@ -4,8 +4,10 @@
 
 `runs/carried` is what records/2026-11-18-bent-instruments/carry_over.py makes. Files: short (48 to 1,024 rows), middle
 (to 16,384) and long (to 65,536), the last two also with tree functions alone, and tables of cells with up to 5e7 people.
+SEED=12 in the environment draws others than those of this record.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -51,7 +53,7 @@ def read(network, config: TrainConfig, kind: str, index: int) -> KeptTables:
 
 if __name__ == "__main__":
     network, _ = result_of(Path(sys.argv[1]))
-    config = TrainConfig(network=network.config, seed=11, row_tokens=16_384, precision="fp32")
+    config = TrainConfig(network=network.config, seed=int(os.environ.get("SEED", "11")), row_tokens=16_384, precision="fp32")
     for kind in sys.argv[3:] or KINDS:
         kept = KeptTables.together([read(network.train(), config, kind, index) for index in range(KINDS[kind][2])])
         save_tensors(Path(sys.argv[2]) / f"{kind}.safetensors", kept.tensors(), {})

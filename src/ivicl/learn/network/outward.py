@@ -2,9 +2,9 @@
 
 Whoever chooses beforehand which term of the formula to average at each x gets less than the average of the largest
 terms, whatever the law. So steady ends err outward without limit, but inward only by chance, which their standard error
-tells, and by errors of P(Z=1 | x), of which there are hardly any if the instrument was drawn by lot. Where both can be
-relied on, the true end is not far outside of the innermost steady end, however far apart the others are. What the
-network believes beyond is damped. B tables, Q quantities, M cells.
+tells, and by errors of P(Z=1 | x), which are hardly more than that where it varies by no more than a few standard
+errors. Where both can be relied on, the true end is not far outside of the innermost steady end, however far apart the
+others are. What the network believes beyond is damped. B tables, Q quantities, M cells.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from ivicl.methods.pretrained.streaming.constants import BY_LOT, NEAR, OUTWARD, SLACK, SURE
+from ivicl.methods.pretrained.streaming.constants import EVEN, NEAR, OUTWARD, SLACK, SURE
 
 
 class Limit(NamedTuple):
@@ -28,7 +28,7 @@ class Limit(NamedTuple):
         """ends (B,.,Q) that are steady, units (B,Q), spread (B,1) of P(Z=1 | x), fewest (B,1) people in an arm."""
         side = ends.new_tensor(OUTWARD)
         place = side * (ends * side).amax(1)
-        return Limit(place, _between(unit * fewest, *SURE) * _between(-spread, -BY_LOT[1], -BY_LOT[0]))
+        return Limit(place, _between(unit * fewest, *SURE) * _between(spread / unit, *EVEN))
 
     def damping(self, edges: Tensor, unit: Tensor) -> Tensor:
         """(B,Q,M) by how much log masses of cells between edges (B,Q,M+1) are lowered; unit (B,Q)."""
@@ -38,6 +38,6 @@ class Limit(NamedTuple):
         return 0.5 * self.trusted.unsqueeze(-1) * (outside - NEAR).clamp(min=0).square()
 
 
-def _between(value: Tensor, low: float, high: float) -> Tensor:
-    """0 at `low`, 1 at `high`."""
-    return ((value - low) / (high - low)).clamp(0, 1)
+def _between(value: Tensor, none: float, whole: float) -> Tensor:
+    """0 at `none`, 1 at `whole`, whichever of the two is larger."""
+    return ((value - none) / (whole - none)).clamp(0, 1)

@@ -81,15 +81,16 @@ LEADS = (0.05, 0.15)
 OUTWARD = (1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Of each quantity: 1 where outward is down, -1 where it is up, 0 where nothing is said about how far out it may lie:
 for ratios the standard error is not enough, and the LATE is no end."""
-NEAR = 2.0
+NEAR = 2.5
 """Units from the innermost steady end, on the outside, up to which what the network believes stays as it is."""
 SLACK = 0.0003
 """Added to the unit there: what the law's floor and cells cost does not fall with the number of people."""
-SURE = (3.0, 6.0)
+SURE = (2.0, 4.0)
 """The unit times the people of the smaller arm, about the root of how many of them decide: from where on, and from
 where on altogether, the standard error means what it says."""
-BY_LOT = (0.02, 0.03)
-"""Standard deviation of P(Z=1 | x) up to which it counts as none, and from which on nothing is said."""
+EVEN = (10.0, 6.0)
+"""Standard deviation of P(Z=1 | x), in units: from where on nothing is said, for errors of P(Z=1 | x) may then be many
+units too, and up to where it counts as none."""
 PERSON = 1.5
 """The unit of an end is at least that of so many people in all: where an outcome is rare among those treated, say, the
 scores of the few who have it may come out as nearly nothing."""

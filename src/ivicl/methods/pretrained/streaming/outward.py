@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ivicl.methods.pretrained.streaming.constants import BY_LOT, NEAR, OUTWARD, SLACK, SURE
+from ivicl.methods.pretrained.streaming.constants import EVEN, NEAR, OUTWARD, SLACK, SURE
 
 _SIDE = np.array(OUTWARD)
 
@@ -22,7 +22,7 @@ class Limit:
     def of(ends: np.ndarray, unit: np.ndarray, spread: float, fewest: float) -> Limit:
         """ends (.,Q) that are steady, units (Q,), spread of P(Z=1 | x), fewest people in an arm."""
         place = _SIDE * (ends * _SIDE).max(0)
-        return Limit(place, _between(unit * fewest, *SURE) * _between(-spread, -BY_LOT[1], -BY_LOT[0]))
+        return Limit(place, _between(unit * fewest, *SURE) * _between(spread / unit, *EVEN))
 
     def damping(self, edges: np.ndarray, unit: np.ndarray) -> np.ndarray:
         """(Q,M) by how much log masses of cells between edges (Q,M+1) are lowered; unit (Q,)."""
@@ -32,5 +32,5 @@ class Limit:
         return lowered
 
 
-def _between(value: np.ndarray | float, low: float, high: float) -> np.ndarray:
-    return np.clip((np.asarray(value) - low) / (high - low), 0, 1)
+def _between(value: np.ndarray | float, none: float, whole: float) -> np.ndarray:
+    return np.clip((np.asarray(value) - none) / (whole - none), 0, 1)
