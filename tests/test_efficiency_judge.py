@@ -110,6 +110,8 @@ def test_the_judge_runs_any_predictor_and_says_how_long_the_whole_takes():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     text = as_text(found).splitlines()
     assert len(text) == 1 + 12 + 6 + 2 + 2 + 1 and text[1].startswith("smooth, binary")
+    found["families"][3] |= {"coverage": [0.5] * 3 + [0.75, 0.96], "coverage_se": [0.1] * 3 + [0.2, 0.04]}
+    assert "worst family: held in 0.750 (0.200) at 95 %, 0.960 (0.040) at 99 %" in as_text(found)
 
 
 def test_what_is_found_does_not_depend_on_how_many_data_sets_are_judged_at_once():

@@ -12,7 +12,7 @@ from ivicl.benchmarks.efficiency.predictors import of_method, of_model
 from ivicl.benchmarks.efficiency.summary import as_text as efficiency_text
 from ivicl.benchmarks.model_card import lines
 from ivicl.benchmarks.model_card.alarm import alarm
-from ivicl.benchmarks.model_card.counts import against_levels, huge_tables, one_sided_trials
+from ivicl.benchmarks.model_card.counts import against_levels, huge_tables, levels_text, one_sided_trials
 from ivicl.benchmarks.model_card.heads import calibration_of_heads
 from ivicl.benchmarks.model_card.widths import trial_widths
 from ivicl.methods.pretrained.runtime import Model
@@ -158,4 +158,6 @@ def as_text(found: dict[str, Any]) -> str:
     )
     judged = [(name, part) for name, part in found["parts"].items() if name.startswith("efficiency")]
     long = [f"\n{name}\n{efficiency_text(part)}" for name, part in judged]
+    if found["parts"].get("levels"):
+        long.insert(0, f"\n{levels_text(found['parts']['levels'])}")
     return "\n".join([head, text, *long])
