@@ -275,5 +275,5 @@ METHOD = Method(
     options=NetworkOptions,
     colour="#dc267f",
     paper_name="IV-ICL",
-    variants=(("effect", "#f4a3c4"), ("comonotone", "#785ef0"), ("independent", "#fe6100")),
+    variants=(("effect", "#f4a3c4"), ("independent", "#fe6100")),
 )
