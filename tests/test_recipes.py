@@ -167,7 +167,8 @@ def test_the_shipped_recipe_is_that_of_the_shipped_weights() -> None:
     assert stages[-1].config.network == NetworkConfig.from_dict(record["network"])
     for stage, run in zip(stages, runs, strict=True):
         config = stage.config.to_dict()
-        told_of = 0.0 if stage is not stages[-1] else record["prior"]["unsaid_share"]  # the file has the last prior alone
+        # The file has the last stage's prior alone.
+        told_of = 0.0 if stage is not stages[-1] else record["prior"]["unsaid_share"]
         assert config["prior"] == record["prior"] | {"unsaid_share": told_of}
         counts_alone = run["count_steps"] == run["steps"]
         run = run | {"loss": asdict(LossWeights(**run["loss"]))}  # one that had no name yet was as it is by default

@@ -38,12 +38,14 @@ def against_levels(model: Any) -> dict[str, Any]:
 
 def levels_text(found: dict[str, Any]) -> str:
     """The distances by kind of table, to read."""
-    figures = {"quantile_error": "effect", "ends_error": "its ends", "ATT_error": "ATT", "LATE_error": "LATE", "kl": "KL"}
+    figures = dict(quantile_error="effect", ends_error="its ends", ATT_error="ATT", LATE_error="LATE", kl="KL")
     lines = [f"{'against the exact posterior':28}{'tables':>8}{''.join(f'{name:>10}' for name in figures.values())}"]
     for kind, part in found["kinds"].items():
         shown = ("-" if part[name] is None else f"{part[name]:.4f}" for name in figures)
         lines.append(f"{kind.replace('_', ' '):28}{part['tables']:>8}{''.join(f'{value:>10}' for value in shown)}")
-    lines.append("Mean errors: effect and ends of their 0.5 and 99.5 % quantiles, ATT and LATE of their means; KL in nats.")
+    lines.append(
+        "Mean errors: of the 0.5 and 99.5 % quantiles of effect and ends, of the means of ATT and LATE; KL in nats."
+    )
     return "\n".join(lines)
 
 
