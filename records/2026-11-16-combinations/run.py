@@ -24,6 +24,7 @@ from ivicl.data import IVData
 
 COMPLIANCE = ((0, 0), (0, 1), (1, 0), (1, 1))
 WAYS = {
+    "means": {},
     "comonotone": {"combine": "comonotone"},
     "randomised": {"combine": "randomised"},
     "comonotone, effect": {"combine": "comonotone", "covers": "effect"},
