@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ivicl._shared.cores import in_order, threads
 from ivicl.benchmarks import speed
@@ -49,6 +50,21 @@ def test_a_caller_who_has_seen_enough_and_an_error_both_stop_the_work():
     with pytest.raises(ZeroDivisionError):
         list(in_order(work, range(1_000_000), workers=2))
     assert len(done) < 100
+
+
+def cores_for_a_product() -> list[int]:
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_threads_that_share_the_cores_compute_each_product_on_one():
+    """Whoever finishes first does not give the library its threads back while others are at work."""
+    with threadpool_limits(limits=3, user_api="blas"):  # as on a machine with three cores
+        before = cores_for_a_product()
+        first, second = (in_order(lambda _: cores_for_a_product(), range(9), workers=2) for _ in range(2))
+        assert set(next(first)) == set(next(second)) == {1}
+        first.close()
+        assert {cores for found in second for cores in found} == {1}
+        assert cores_for_a_product() == before == [3] * len(before)
 
 
 def test_the_model_takes_few_passes_ahead(monkeypatch):

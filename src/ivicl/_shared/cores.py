@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from ivicl._shared.one_core import one_core_each
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -26,12 +28,12 @@ def threads() -> int:
 
 
 def in_order(work: Callable[[Item], Answer], items: Iterable[Item], workers: int) -> Iterator[Answer]:
-    """Run `work` on each item, in threads; the answers come in the order of the items.
+    """Run `work` on each item, in threads, one core for each; the answers come in the order of the items.
 
     At most two items per thread are taken ahead of the answers. (`Executor.map` takes all items at once, so everything
     from a generator of large arrays would be in memory together.)
     """
-    with ThreadPoolExecutor(workers) as pool:
+    with one_core_each(), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Answer]] = deque()
         try:
             for item in items:
