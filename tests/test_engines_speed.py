@@ -45,6 +45,7 @@ TINY = {
 def test_the_command_measures_prints_and_draws(monkeypatch, run, tmp_path):
     """Tiny sizes, real commands."""
     monkeypatch.setattr(scale_speed, "QUICK", TINY)
+    monkeypatch.setattr(scale_speed, "BRIEF", 0.0)
     picture = tmp_path / "scale.svg"
     code, out, _ = run("speed", "--scale", "--quick", "--format", "json", "--plot", str(picture))
     assert code == 0
@@ -55,6 +56,20 @@ def test_the_command_measures_prints_and_draws(monkeypatch, run, tmp_path):
     assert all(0.02 < point["peak_gb"] < 4 and point["cpu_seconds"] > 0 for point in points)
     assert [point["used"] for point in points] == [2000, 2000, 1200, 1200, None, None, None]
     assert picture.read_text().startswith("<?xml")
+
+
+def test_of_brief_fits_the_shortest_of_three_counts(monkeypatch):
+    """Start-up, which is subtracted from a brief fit, varies; a batch is not run again, for it would go on."""
+    took = {"fit": iter([1.2, 0.9, 1.1, 30.0]), "batch": iter([2.0])}
+
+    def run(kind, size, arguments, start_up):
+        seconds = next(took[arguments[0]])
+        return Point(kind, size, seconds, 1.0, 0.1, seconds - start_up)
+
+    monkeypatch.setattr(scale_speed, "_run", run)
+    assert scale_speed._shortest("discrete rows", 10, ["fit"], 0.5).beyond_start == pytest.approx(0.4)
+    assert scale_speed._shortest("different rows", 10, ["fit"], 0.5).seconds == 30
+    assert scale_speed._shortest("studies", 10, ["batch"], 0.5).seconds == 2
 
 
 def test_each_measurement_can_be_asked_for(monkeypatch, run):
