@@ -29,6 +29,20 @@ def test_the_true_set_is_that_of_a_large_sample(amounts):
     assert 0.3 < truth[1] - truth[0] < 0.7, "a set worth the name"
 
 
+def test_by_lot_only_who_is_offered_is_another(monkeypatch):
+    made, lot = (draw(np.random.default_rng(2), 20_000, False, by_lot) for by_lot in (False, True))
+    assert (
+        (made.x == lot.x).all() and (made.law.types == lot.law.types).all() and (made.law.means == lot.law.means).all()
+    )
+    assert set(lot.law.propensity) == {0.5} and abs(lot.z.mean() - 0.5) < 0.02 < made.law.propensity.std()
+    asked = []
+    verdict = Verdict(1_000, 1_000, False, (0.1, 0.7), (0.2, 0.6), (0.02, 0.02), (1.0, -1.0), 5.0)
+    monkeypatch.setattr(all_rows, "judged", lambda *given: asked.append(given) or verdict)
+    for flags in ([], ["--by-lot"]):
+        main(["--rows", "1000", "--data-sets", "1", *flags])
+    assert asked == [(1_000, 0, False, 0, False), (1_000, 0, False, 0, True)]
+
+
 def test_blocks_do_not_show(monkeypatch):
     law = draw(np.random.default_rng(1), 1_000, True).law
     monkeypatch.setattr(all_rows, "BLOCK", 300)

@@ -4,7 +4,8 @@
 covariates, and three times Friedman's (1991) test function of regression, for who is offered, who takes and who fares
 well. Nobody defies, so that the set is known in closed form. Per data set: the interval, the true set given the
 covariates, and how far the one reaches beyond the other as a multiple of what the best interval would (its efficiency;
-1 is the limit). With `--sizes 100000,1000000` the last table shows how that margin falls with the number of rows.
+1 is the limit). With `--sizes 100000,1000000` the last table shows how that margin falls with the number of rows;
+with `--by-lot` nobody's covariates decide who is offered.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ def friedman(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, e: np.n
     return value
 
 
-def draw(rng: np.random.Generator, n: int, amounts: bool) -> Dataset:
+def draw(rng: np.random.Generator, n: int, amounts: bool, by_lot: bool = False) -> Dataset:
     """Draw people from the one law; all ten columns matter, and some of them affect several things."""
     x = rng.random((n, 10))
     a, b, c, d, e, f, g, h, i, j = x.T
     health, taste, offered = friedman(a, b, c, d, e), friedman(f, g, h, d, i), friedman(i, j, a, h, d)
     law = Law(
-        expit(0.5 * offered - 0.2),
+        np.full(n, 0.5) if by_lot else expit(0.5 * offered - 0.2),
         type_shares(-1.1 + 0.8 * taste, -0.3 - 0.8 * taste),
         outcome_means(-0.9 + 1.2 * health, 0.6 + 0.4 * taste, 0.4),
         beta(5.0) if amounts else BINARY,
@@ -100,9 +101,9 @@ class Verdict:
         return MARGIN * (self.errors[0] + self.errors[1]) / 2
 
 
-def judged(rows: int, number: int, amounts: bool, seed: int) -> Verdict:
+def judged(rows: int, number: int, amounts: bool, seed: int, by_lot: bool = False) -> Verdict:
     """One data set, judged; it is the same whatever else is asked for."""
-    made = draw(np.random.default_rng([seed, rows, number, int(amounts)]), rows, amounts)
+    made = draw(np.random.default_rng([seed, rows, number, int(amounts)]), rows, amounts, by_lot)
     truth, errors = truth_and_errors(made.law)
     data = made.data
     start = time.perf_counter()
@@ -176,6 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--amounts", action="store_true", help="the outcome is an amount between 0 and 1, not yes or no"
     )
+    parser.add_argument("--by-lot", action="store_true", help="half are offered, whatever their covariates")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(arguments)
     try:
@@ -190,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     verdicts = []
     with progress_bar("rows judged on", asked.data_sets * sum(sizes)) as advance:
         for rows, number in product(sizes, range(asked.data_sets)):
-            verdicts.append(judged(rows, number, asked.amounts, asked.seed))
+            verdicts.append(judged(rows, number, asked.amounts, asked.seed, asked.by_lot))
             (out or sys.stdout).write(f"{line_of(verdicts[-1])}\n")
             (out or sys.stdout).flush()
             advance(rows)
