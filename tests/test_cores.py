@@ -58,6 +58,9 @@ def cores_for_a_product() -> list[int]:
 
 def test_threads_that_share_the_cores_compute_each_product_on_one():
     """Whoever finishes first does not give the library its threads back while others are at work."""
+    list(in_order(abs, range(3), workers=2))
+    import scipy.linalg  # noqa: F401  (a library that comes later, with threads of its own)
+
     with threadpool_limits(limits=3, user_api="blas"):  # as on a machine with three cores
         before = cores_for_a_product()
         first, second = (in_order(lambda _: cores_for_a_product(), range(9), workers=2) for _ in range(2))

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from threading import Lock
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
 
 class _Setting:
     """The cores for each product: one while anybody asks for that, and then as many as before."""
 
     def __init__(self) -> None:
-        self._libraries = ThreadpoolController()
         self._lock = Lock()
         self._asking = 0
 
     def ask(self) -> None:
         with self._lock:
             if not self._asking:
-                self._before = self._libraries.limit(limits=1, user_api="blas")
+                self._before = threadpool_limits(limits=1, user_api="blas")
             self._asking += 1
 
     def release(self) -> None:
@@ -35,17 +33,14 @@ class _Setting:
                 self._before.restore_original_limits()
 
 
-@cache
-def _setting() -> _Setting:
-    return _Setting()
+_SETTING = _Setting()
 
 
 @contextmanager
 def one_core_each() -> Iterator[None]:
     """In here every product uses one core; several threads may be in here at once."""
-    setting = _setting()
-    setting.ask()
+    _SETTING.ask()
     try:
         yield
     finally:
-        setting.release()
+        _SETTING.release()
