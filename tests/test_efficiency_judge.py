@@ -102,14 +102,14 @@ def test_the_judge_runs_any_predictor_and_says_how_long_the_whole_takes():
         return {"ATE": Answer(np.full(5, -1.0), np.full(5, 1.0), -1.0, 1.0), "ATT": Answer(*2 * [np.zeros(5)], 0, 0)}
 
     found = judge(predict, plan, workers=1)
-    assert len(asked) == len(FAMILIES) * 4 + 6 and found["datasets"] == len(FAMILIES) * 4
+    assert len(asked) == len(FAMILIES) * 4 + 12 and found["datasets"] == len(FAMILIES) * 4
     assert {binary for binary, _, _ in asked} == {True, False} and {r for _, r, _ in asked} == {(0.0, 1.0)}
     assert asked[0][2] == pytest.approx([1 - level for level in LEVELS])
     assert found["coverage"] == [1.0] * 5 and found["estimands"]["ATT"]["coverage"][4] < 1
-    assert len(found["adversarial"]) == 6
+    assert len(found["adversarial"]) == 12
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     text = as_text(found).splitlines()
-    assert len(text) == 1 + 12 + 6 + 2 + 2 + 1 and text[1].startswith("smooth, binary")
+    assert len(text) == 1 + 12 + 12 + 2 + 2 + 1 and text[1].startswith("smooth, binary")
     found["families"][3] |= {"coverage": [0.5] * 3 + [0.75, 0.96], "coverage_se": [0.1] * 3 + [0.2, 0.04]}
     assert "worst family: held in 0.750 (0.200) at 95 %, 0.960 (0.040) at 99 %" in as_text(found)
 
@@ -139,7 +139,7 @@ def test_the_worst_of_the_other_estimands_is_on_the_card():
 
 def test_time_of_the_whole_from_the_nearest_size():
     verdicts = [replace(each, seconds=0.6) for each in judged(knows(), n=300)]
-    people = sum(n * sets for n, sets in FULL.sizes.items()) * 6 + sum(n * s for n, s in FULL.adversarial.items()) * 3
+    people = sum(n * sets for n, sets in FULL.sizes.items()) * 6 + sum(n * s for n, s in FULL.adversarial.items()) * 6
     assert full_run_minutes(verdicts) == pytest.approx(2 * people / 300 * 0.6 / 60)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +12,7 @@ from ivicl.benchmarks import speed
 from ivicl.benchmarks.model_card import card
 from ivicl.cli import app
 from ivicl.errors import InputError
-from ivicl.methods.pretrained.runtime import Model
+from ivicl.methods.pretrained.runtime import CARD, Model
 from stand_in import StandIn
 
 
@@ -82,6 +83,19 @@ def test_model_says_what_ships():
     for entry in record["evaluation"]:
         (line,) = [line for line in text.splitlines() if line.startswith(f"  {entry['line']} ")]
         assert f"{entry['value']:.4f}" in line and (": NOT reached)" in line) != entry["reached"]
+
+
+def test_what_was_judged_again_stands_in_the_card_of_the_network_it_was_judged_with():
+    """A line that was judged later replaces the file's own, in its place; other networks' cards are their files'."""
+    shipped = Model.shipped()
+    file = {line["line"]: line for line in shipped.metadata["evaluation"]}
+    assert [line["line"] for line in shipped.card] == list(file)
+    later = json.loads((resources.files("ivicl") / "weights" / CARD).read_text())
+    assert later["model"]["sha256"] == shipped.sha256, "written for the network that ships"
+    assert [line for line in shipped.card if line["line"].startswith("alarm")] == later["card"]
+    other = Model.shipped().on_one_thread()
+    other.sha256 = "0" * 64
+    assert other.card == list(file.values())
 
 
 def test_speed_prints_each_timing(monkeypatch):

@@ -77,7 +77,7 @@ def model(
 ) -> None:
     """What is shipped: checksum, network, prior, training, range, evaluation."""
     loaded = _load(model)
-    record = {"name": loaded.name, "sha256": loaded.sha256, **loaded.metadata}
+    record = {"name": loaded.name, "sha256": loaded.sha256, **loaded.metadata, "evaluation": loaded.card}
     if output_format is TableOrJson.json:
         typer.echo(json.dumps(record, indent=1))
         return
@@ -97,7 +97,7 @@ def model(
     ]
     for name, value in rows:
         typer.echo(f"{name:18} {value}")
-    for entry in record.get("evaluation", []):
+    for entry in record["evaluation"]:
         sign = ">=" if entry["at_least"] else "<="
         mark = "reached" if entry["reached"] else "NOT reached"
         typer.echo(f"  {entry['line']:62} {entry['value']:.4f}  ({sign} {entry['target']:g}: {mark})")

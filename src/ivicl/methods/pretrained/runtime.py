@@ -27,6 +27,8 @@ from ivicl.methods.pretrained.streaming.network import StagedNetwork
 from ivicl.methods.pretrained.streaming.weights import PLACES, Weights
 
 SHIPPED = "ivicl.onnx"
+CARD = "ivicl.card.json"
+"""What `ivicl evaluate --card` wrote when the shipped network was judged again."""
 _LOADING = Lock()
 _DIGEST = re.compile(rb"ivicl-sha256:([0-9a-f]{64})")
 
@@ -126,6 +128,17 @@ class Model:
         """Config, prior, training record, evaluation."""
         found: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map["ivicl"])
         return found
+
+    @property
+    def card(self) -> list[dict[str, Any]]:
+        """How it was judged, line by line: as its file says, or as `CARD` in the package does, where the network that
+        ships was judged again. What is computed around a network can change while its file stays as it is.
+        """
+        lines = {line["line"]: line for line in self.metadata.get("evaluation", [])}
+        later = json.loads((resources.files("ivicl") / "weights" / CARD).read_text())
+        if later["model"]["sha256"] == self.sha256:
+            lines |= {line["line"]: line for line in later["card"]}
+        return list(lines.values())
 
     @cached_property
     def staged(self) -> StagedNetwork | None:
