@@ -63,11 +63,9 @@ def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, Posteriors]]:
 
 def distinct(batch: Any) -> Any:
     """The tables of a batch without the repeats, which stand in for tables of amounts that turned out to be yes/no."""
-    from ivicl.learn.asking import take
-
     labels = np.column_stack([batch.effect.numpy(), batch.ends.numpy(), batch.late.numpy()])
     _, first = np.unique(labels, axis=0, return_index=True)
-    return take(batch, np.sort(first))
+    return batch.take(np.sort(first))
 
 
 def answers(model: Any, batch: Any) -> Posteriors:
