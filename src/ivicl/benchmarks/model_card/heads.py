@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.benchmarks.model_card.places import BINS, effect_places, holm, quantity_places, uniform_p
+from ivicl.benchmarks.model_card.places import effect_places, histogram_of, holm, quantity_places, uniform_p
 from ivicl.methods.pretrained.schema_2 import POINT, QUANTITIES, Posteriors
 
 SEED = 555_100
@@ -40,9 +40,7 @@ def calibration_of_heads(model: Any, tables: int = TABLES) -> dict[str, Any]:
         "p_values": p_values,
         "coverage_90": {name: float(((each >= 0.05) & (each <= 0.95)).mean()) for name, each in joined.items()},
         "coverage_99": {name: float(((each >= 0.005) & (each <= 0.995)).mean()) for name, each in joined.items()},
-        "histograms": {
-            name: np.histogram(each, np.linspace(0, 1, BINS + 1))[0].tolist() for name, each in joined.items()
-        },
+        "histograms": {name: histogram_of(each).tolist() for name, each in joined.items()},
     }
 
 
