@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from ivicl.cli import main
+from ivicl.methods.pretrained.runtime import Model
 
 settings.register_profile("fixed", derandomize=True)
 settings.register_profile("fuzz", derandomize=False)
@@ -30,6 +31,16 @@ def run(monkeypatch, capsys):
         return code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """The model that answers at once, in place of the shipped one."""
+    from stand_in import StandIn
+
+    model = StandIn()
+    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
+    return model
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,9 @@ from ivicl.benchmarks.report import Report
 from ivicl.benchmarks.sets import star
 from ivicl.benchmarks.store import KEY, RunStore
 from ivicl.benchmarks.studies import mass_covering
-from ivicl.benchmarks.variational import binned
 from ivicl.cli import app
 from ivicl.errors import InputError
+from ivicl.posterior import BinnedPosterior
 
 run = CliRunner()
 
@@ -107,8 +107,8 @@ def stand_in(names, counts, ends, effects, model, seed):
         mass_covering.Comparison(
             name,
             counts[i],
-            binned(rng.uniform(*ends[i], 500)),
-            {"mean-field": binned(rng.uniform(*ends[i], 500))},
+            BinnedPosterior.from_samples(rng.uniform(*ends[i], 500)),
+            {"mean-field": BinnedPosterior.from_samples(rng.uniform(*ends[i], 500))},
             ends[i],
             effects[i],
         )

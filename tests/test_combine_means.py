@@ -8,18 +8,10 @@ import pytest
 from ivicl import IVBounds, IVData
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.methods.design.rows_law import one_law
-from ivicl.methods.pretrained.runtime import Model
-from stand_in import StandIn, made_up
+from stand_in import made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
 X = ["x0", "x1", "x2"]
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    model = StandIn()
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
-    return model
 
 
 def amounts(n: int, spread: float, seed: int = 0) -> dict[str, np.ndarray]:

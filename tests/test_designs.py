@@ -14,21 +14,14 @@ from ivicl import IVBounds, IVData
 from ivicl.cli import app
 from ivicl.errors import InputError
 from ivicl.methods.design.factors import design_factors
-from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn
 from test_design_scores import clustered
 
+pytestmark = pytest.mark.usefixtures("stand_in")
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
 INTERVALS = ("ivicl", "late", "levis", "whitehouse")
 ESTIMATES = ("balke-pearl", "manski", "manski-iv", "no-defiers", "sharp", "plugin")
 FAST = {"learner": "linear"}
-
-
-@pytest.fixture(autouse=True)
-def stand_in(monkeypatch):
-    model = StandIn()
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
-    return model
 
 
 def frame(seed: int = 0, clusters: int = 30, size: int = 20, icc: float = 0.2) -> pl.DataFrame:

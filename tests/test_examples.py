@@ -10,18 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ivicl.methods.pretrained.runtime import Model
-from stand_in import StandIn
-
 EXAMPLES = Path(__file__).parent.parent / "examples"
 FIRST_STAGES = {"401(k)": (0.0, 0.704), "Milwaukee vouchers": (0.002, 0.898), "Card": (0.422, 0.544)}
 FIRST_STAGES |= {"Catholic schools": (0.013, 0.175)}
 PEOPLE = {"401(k)": 9275, "Milwaukee vouchers": 990, "Card": 3010, "Catholic schools": 5970}
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: StandIn()))
 
 
 def run(name: str):

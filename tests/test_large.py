@@ -5,17 +5,9 @@ import pytest
 
 from ivicl import IVBounds, IVData
 from ivicl.methods.pretrained.large import keep_probability, shrink
-from ivicl.methods.pretrained.runtime import Model
-from stand_in import StandIn, made_up
+from stand_in import made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    model = StandIn()
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
-    return model
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,9 @@ from ivicl.methods import Method, MethodBounds
 from ivicl.methods.pretrained import batching
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.results.rows import COLUMNS
-from stand_in import StandIn, made_up
+from stand_in import made_up
 
 ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    model = StandIn()
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
-    return model
 
 
 def studies(sizes, amounts=False) -> pl.DataFrame:

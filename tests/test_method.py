@@ -22,13 +22,6 @@ ROLES = {"outcome": "y", "treatment": "t", "instrument": "z"}
 X = ["x0", "x1", "x2"]
 
 
-@pytest.fixture
-def stand_in(monkeypatch):
-    model = StandIn()
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: model))
-    return model
-
-
 @pytest.fixture(scope="module")
 def shipped():
     try:

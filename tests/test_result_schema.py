@@ -15,20 +15,14 @@ import pytest
 from every_method import QUICK, ROLES, small_table
 from ivicl import BoundsResult, IVBounds
 from ivicl.cli import main
-from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.registry import shipped
 from ivicl.results.rows import COLUMNS
 from ivicl.results.saved import schema
-from stand_in import StandIn
 
 DOCS = Path(__file__).parent.parent / "docs"
+pytestmark = pytest.mark.usefixtures("stand_in")
 COUNTS = [158, 14, 0, 0, 52, 12, 23, 78]
 NAMES = list(shipped())
-
-
-@pytest.fixture(autouse=True)
-def stand_in(monkeypatch):
-    monkeypatch.setattr(Model, "shipped", staticmethod(lambda: StandIn()))
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from stand_in import StandIn
 ESTIMATES = ("manski", "manski-iv", "balke-pearl", "no-defiers", "sharp", "plugin")
 INTERVALS = ("ivicl", "exact", "late", "levis", "whitehouse", "bayes", "bayes-bp")
 ALL = ESTIMATES + INTERVALS
-CREDIBLE = ("ivicl", "exact", "bayes", "bayes-bp")
 CONFIDENCE = ("late", "levis", "whitehouse")
 USES_COVARIATES = ("ivicl", "plugin", "levis", "whitehouse", "bayes", "bayes-bp", "late")
 

@@ -20,6 +20,7 @@ from itertools import product
 import numpy as np
 
 from ivicl._shared.progress import progress_bar
+from ivicl.benchmarks.compare import markdown_table
 from ivicl.benchmarks.efficiency.best import efficient_se
 from ivicl.benchmarks.efficiency.families import expit, outcome_means, type_shares
 from ivicl.benchmarks.efficiency.laws import Dataset, Law
@@ -141,7 +142,8 @@ def line_of(each: Verdict) -> str:
 def table_of(verdicts: Sequence[Verdict]) -> list[str]:
     """One line per size, in Markdown, with standard errors over the data sets in brackets."""
     head = ["rows", "every row used", "set held (s.e.)", "mean margin", "best margin", "efficiency (s.e.)"]
-    lines = [[*head, "bias of the ends, in best s.e. (s.e.)", "seconds"], ["---"] * 8]
+    head += ["bias of the ends, in best s.e. (s.e.)", "seconds"]
+    lines = []
     sizes = list(dict.fromkeys(each.rows for each in verdicts))
     falls = []
     for size in sizes:
@@ -155,7 +157,7 @@ def table_of(verdicts: Sequence[Verdict]) -> list[str]:
         shown += [f"{_mean(lower, '+')}, {_mean(upper, '+')}", f"{np.mean([each.seconds for each in here]):.1f}"]
         lines.append(shown)
         falls.append([margins.mean(), best.mean()])
-    found = [f"| {' | '.join(line)} |" for line in lines]
+    found = markdown_table(head, lines).splitlines()
     if len(sizes) > 1 and np.min(falls) > 0:
         margin, best = -np.polyfit(np.log(sizes), np.log(falls), 1)[0]
         found.append(f"The margin falls with rows as n^-{margin:.2f}, the best one as n^-{best:.2f}.")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ivicl.benchmarks.compare import markdown_table
 from ivicl.data import IVData
 from ivicl.identification.balke_pearl import sharp_ends
 from ivicl.identification.losses import LOST, free_ends
@@ -138,14 +139,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data-sets", type=int, default=200, help="per scenario (default: 200)")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(arguments)
-    head = ("method", "law", "people", "lost in one arm", "bounds holds the set", "... and the set with the lost free")
-    lines = [[*head, "drop holds the set", "drop has a finding"], ["---"] * 8]
+    head = ["method", "law", "people", "lost in one arm", "bounds holds the set", "... and the set with the lost free"]
+    head += ["drop holds the set", "drop has a finding"]
+    lines = []
     for each in run(asked.methods.split(","), asked.data_sets, asked.seed):
         where = each.scenario
         shares = (each.free_holds_set, each.free_holds_free_set, each.dropped_holds_set, each.warned)
         first = [each.method, where.family, f"{where.people:,}", f"{100 * where.share:.0f} %"]
         lines.append([*first, *(f"{share:.3f}" for share in shares)])
-    sys.stdout.write("".join(f"| {' | '.join(line)} |\n" for line in lines))
+    sys.stdout.write(markdown_table(head, lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -40,12 +40,12 @@ def clipped(p: np.ndarray, clip: float) -> np.ndarray:
     return inside
 
 
-def calibrated_intercept(mean_at: Callable[[float], float], target: float = 0.5) -> float:
-    """The b at which mean_at(b), a rising function, equals the target."""
+def calibrated_intercept(mean_at: Callable[[float], float]) -> float:
+    """The b at which mean_at(b), a rising function, is one half."""
     low, high = -60.0, 60.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if mean_at(middle) < target else (low, middle)
+        low, high = (middle, high) if mean_at(middle) < 0.5 else (low, middle)
     return high
 
 

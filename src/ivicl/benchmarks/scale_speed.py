@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ivicl.benchmarks.speed import made_up
+from ivicl.benchmarks.speed import gigabytes, made_up
 from ivicl.errors import InputError
 
 if TYPE_CHECKING:
@@ -182,9 +182,8 @@ def _run(kind: str, size: int, arguments: list[str], start_up: float) -> Point:
             raise RuntimeError(f"the measured command failed: {said.read().decode()[-400:]}")
         printed.seek(0)
         people = json.loads(printed.read())["details"]["n_used"] if arguments[0] == "fit" else None
-    unit = 1e9 if sys.platform == "darwin" else 1e6  # macOS counts bytes, others count kilobytes
-    spent, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / unit
-    return Point(kind, size, seconds, spent, peak, max(seconds - start_up, 1e-3), people)
+    spent = used.ru_utime + used.ru_stime
+    return Point(kind, size, seconds, spent, gigabytes(used.ru_maxrss), max(seconds - start_up, 1e-3), people)
 
 
 def slope(points: Sequence[Point]) -> float | None:

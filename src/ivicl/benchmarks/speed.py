@@ -121,8 +121,12 @@ def _peak_memory() -> str:
         import resource
     except ImportError:  # Windows
         return "not known here"
-    unit = 1e9 if sys.platform == "darwin" else 1e6  # macOS counts bytes, others count kilobytes
-    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit:.1f} GB"
+    return f"{gigabytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss):.1f} GB"
+
+
+def gigabytes(maxrss: int) -> float:
+    """The peak memory of a process, from the system's `ru_maxrss`."""
+    return maxrss / (1e9 if sys.platform == "darwin" else 1e6)  # macOS counts bytes, others count kilobytes
 
 
 def _cold_fit(frame: dict[str, np.ndarray], names: list[str]) -> float:

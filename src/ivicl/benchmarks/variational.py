@@ -18,7 +18,7 @@ from scipy.special import digamma, gammaln, log_softmax
 from scipy.stats import qmc
 
 from ivicl.identification.strata import GAMMA, LAW, N_STRATA, effect_of
-from ivicl.posterior import EFFECT_EDGES, BinnedPosterior
+from ivicl.posterior import BinnedPosterior
 
 TINY = 1e-300
 MEMBERS = LAW.T
@@ -35,12 +35,7 @@ class VariationalFit:
 
     @property
     def posterior(self) -> BinnedPosterior:
-        return binned(self.effects)
-
-
-def binned(effects: np.ndarray) -> BinnedPosterior:
-    counts, _ = np.histogram(np.clip(effects, -1, 1), EFFECT_EDGES)
-    return BinnedPosterior(EFFECT_EDGES, counts.astype(float))
+        return BinnedPosterior.from_samples(self.effects)
 
 
 def mean_field(

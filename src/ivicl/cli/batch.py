@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.flag_groups import with_flag_groups
 from ivicl.cli.output import PlotFile
 from ivicl.errors import InputError
 
 
+@with_flag_groups
 def batch(
     source: flags.Source,
     by: Annotated[
@@ -28,15 +30,7 @@ def batch(
         str,
         typer.Option("-o", "--output", help="A .parquet, .csv or .jsonl file, or - for JSON lines on standard output."),
     ],
-    covariates: flags.Covariates = None,
-    weights: flags.Weights = None,
-    cluster: flags.Cluster = None,
-    strata: flags.Strata = None,
-    sampling_weights: flags.SamplingWeights = None,
-    outcome_range: flags.Range = None,
-    cap: flags.Cap = None,
-    bins: flags.Bins = None,
-    missing: flags.Missing = "drop",
+    columns: flags.Columns,
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
@@ -61,21 +55,12 @@ def batch(
     estimator = flags.estimator(method, alpha, seed, flags.named_options(option, estimand=estimand, assume=assume))
     outcomes = flags.names([outcome])
     roles = [
-        flags.roles(
+        columns.roles(
             name,
             treatment,
             instrument,
-            covariates,
-            weights,
-            outcome_range,
-            missing,
             [text for text in one or [] if text.partition("=")[0] not in outcomes or text.startswith(f"{name}=")],
             missing_outcome,
-            cap,
-            cluster,
-            strata,
-            sampling_weights,
-            bins,
         )
         for name in outcomes
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.flag_groups import with_flag_groups
 from ivicl.cli.output import (
     FORMAT_FLAG,
     Format,
@@ -32,20 +33,13 @@ Methods = Annotated[
 ]
 
 
+@with_flag_groups
 def compare(
     source: flags.Source,
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
-    covariates: flags.Covariates = None,
-    weights: flags.Weights = None,
-    cluster: flags.Cluster = None,
-    strata: flags.Strata = None,
-    sampling_weights: flags.SamplingWeights = None,
-    outcome_range: flags.Range = None,
-    cap: flags.Cap = None,
-    bins: flags.Bins = None,
-    missing: flags.Missing = "drop",
+    columns: flags.Columns,
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     method: Methods = None,
@@ -64,10 +58,7 @@ def compare(
     chosen = choose_format(output_format, output, Format)
     estimators = [_estimator(text, alpha, seed) for text in method or USUAL]
     check(estimators)
-    roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
-        cluster, strata, sampling_weights, bins,
-    )  # fmt: skip
+    roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)
     found = compare_on(IVData.from_roles(open_table(source), roles), estimators)
     diagnostics = found.results[0].diagnostics
     say_headline(diagnostics, chosen not in (Format.json, Format.csv), output)

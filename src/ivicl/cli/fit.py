@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.flag_groups import with_flag_groups
 from ivicl.cli.output import (
     FORMAT_FLAG,
     Format,
     OutputFile,
     Pages,
-    PlotFile,
-    ReportFile,
     TableOrJson,
     choose_format,
     say_headline,
@@ -34,20 +33,14 @@ if TYPE_CHECKING:
 OutputFormat = Annotated[Format | None, FORMAT_FLAG]
 
 
+@with_flag_groups
 def fit(
     source: flags.Source,
+    *,
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
-    covariates: flags.Covariates = None,
-    weights: flags.Weights = None,
-    cluster: flags.Cluster = None,
-    strata: flags.Strata = None,
-    sampling_weights: flags.SamplingWeights = None,
-    outcome_range: flags.Range = None,
-    cap: flags.Cap = None,
-    bins: flags.Bins = None,
-    missing: flags.Missing = "drop",
+    columns: flags.Columns,
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     method: flags.Method = flags.DEFAULT_METHOD,
@@ -61,21 +54,13 @@ def fit(
     combine: flags.Combine = None,
     thresholds: flags.NThresholds = None,
     model: flags.ModelFile = None,
-    report: ReportFile = None,
-    title: flags.Title = None,
-    question: flags.Question = None,
-    also: flags.Also = None,
-    plot: PlotFile = None,
+    pages: Pages,
     strict: flags.Strict = False,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
-    pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
-    roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
-        cluster, strata, sampling_weights, bins,
-    )  # fmt: skip
+    roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)
     _get_ready_beside(estimator)
     data = _read(source, roles)
     with design_warnings_off():
@@ -83,6 +68,7 @@ def fit(
     _hand_over(result, chosen, output, pages, strict)
 
 
+@with_flag_groups
 def counts(
     numbers: Annotated[
         list[str],
@@ -91,6 +77,7 @@ def counts(
             help="People by z, t, y: 000 001 010 011 100 101 110 111; or twelve, where y is 0, 1 or lost.",
         ),
     ],
+    *,
     method: flags.Method = flags.DEFAULT_METHOD,
     alpha: flags.Alpha = flags.DEFAULT_ALPHA,
     estimand: flags.Estimand = None,
@@ -100,11 +87,7 @@ def counts(
     seed: flags.Seed = 0,
     option: flags.Options = None,
     model: flags.ModelFile = None,
-    report: ReportFile = None,
-    title: flags.Title = None,
-    question: flags.Question = None,
-    also: flags.Also = None,
-    plot: PlotFile = None,
+    pages: Pages,
     missing_outcome: flags.MissingOutcome = "drop",
     strict: flags.Strict = False,
 ) -> None:
@@ -116,27 +99,19 @@ def counts(
         )
     table = [flags.number(text, "a count") for text in numbers]
     chosen = choose_format(output_format, output, Format)
-    pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, None, None, model, estimand, assume))
     with design_warnings_off():
         result = estimator.fit_counts(table, missing_outcome)
     _hand_over(result, chosen, output, pages, strict)
 
 
+@with_flag_groups
 def check(
     source: flags.Source,
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
-    covariates: flags.Covariates = None,
-    weights: flags.Weights = None,
-    cluster: flags.Cluster = None,
-    strata: flags.Strata = None,
-    sampling_weights: flags.SamplingWeights = None,
-    outcome_range: flags.Range = None,
-    cap: flags.Cap = None,
-    bins: flags.Bins = None,
-    missing: flags.Missing = "drop",
+    columns: flags.Columns,
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     output_format: Annotated[TableOrJson | None, FORMAT_FLAG] = None,
@@ -148,10 +123,7 @@ def check(
     from ivicl.results.diagnostics.findings import diagnose
 
     chosen = choose_format(output_format, output, TableOrJson)
-    roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
-        cluster, strata, sampling_weights, bins,
-    )  # fmt: skip
+    roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)
     data = _read(source, roles)
     found = diagnose(data)
     say_headline(found, chosen is TableOrJson.table, output)

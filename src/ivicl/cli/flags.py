@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,26 +27,7 @@ Source = Annotated[
 Outcome = Annotated[str, typer.Option("-y", "--outcome", help="Column of the outcome.", show_default=False)]
 Treatment = Annotated[str, typer.Option("-t", "--treatment", help="Column of the treatment taken.", show_default=False)]
 Instrument = Annotated[str, typer.Option("-z", "--instrument", help="Column of the instrument.", show_default=False)]
-Covariates = Annotated[
-    list[str] | None,
-    typer.Option("-x", "--covariates", help="Columns of covariates, separated by commas. May be given again."),
-]
-Weights = Annotated[str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")]
-Cluster = Annotated[
-    str | None, typer.Option("--cluster", help="Column of the groups that were sampled or assigned together.")
-]
-Strata = Annotated[
-    str | None, typer.Option("--strata", help="Column of the blocks within which people or clusters were assigned.")
-]
-SamplingWeights = Annotated[
-    str | None, typer.Option("--sampling-weights", help="Column of sampling weights: how many people each stands for.")
-]
 Range = Annotated[str | None, typer.Option("--range", help="Smallest and largest possible outcome, as LOW,HIGH.")]
-Missing = Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")]
-Cap = Annotated[
-    str | None,
-    typer.Option("--cap", help="Cut amounts off at a value, or at a quantile such as 99%.", show_default=False),
-]
 MissingOutcome = Annotated[
     str,
     typer.Option(
@@ -58,15 +40,6 @@ Ones = Annotated[
 ]
 Method = Annotated[
     str, typer.Option("-m", "--method", help="The network or any other method; ivicl methods lists them.")
-]
-Bins = Annotated[
-    int | None,
-    typer.Option(
-        "--bins",
-        help="Cut covariates with more different numbers than this into so many groups of about equal size, so that "
-        "huge tables merge instead of being sampled.",
-        show_default=False,
-    ),
 ]
 Alpha = Annotated[float, typer.Option("--alpha", help="The interval has credibility or confidence 1 - alpha.")]
 Estimand = Annotated[
@@ -106,19 +79,6 @@ NThresholds = Annotated[
     int | None, typer.Option("--thresholds", help="Binary problems made of an outcome that is not binary (16).")
 ]
 ModelFile = Annotated[str | None, typer.Option("--model", help="A model file instead of the shipped one.")]
-Title = Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default=False)]
-Question = Annotated[
-    str | None, typer.Option("--question", help="The report's question in your words.", show_default=False)
-]
-Also = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--also",
-        help="A further section of the report: exclusion, independence or defiers (how far it may fail), or by=COLUMN "
-        "(bounds of each group). May be given again.",
-        show_default=False,
-    ),
-]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 3 if the data contradict the design (grade stop).")
 ]
@@ -127,41 +87,66 @@ DEFAULT_METHOD = "ivicl"
 DEFAULT_ALPHA = 0.05
 
 
-def roles(
-    outcome: str,
-    treatment: str,
-    instrument: str,
-    covariates: list[str] | None,
-    weights: str | None,
-    outcome_range: str | None,
-    missing: str,
-    one: list[str] | None,
-    missing_outcome: str = "drop",
-    cap: str | None = None,
-    cluster: str | None = None,
-    strata: str | None = None,
-    sampling_weights: str | None = None,
-    bins: int | None = None,
-) -> Roles:
-    """What the flags say about the columns."""
-    from ivicl.data import Roles
+@dataclass(frozen=True)
+class Columns:
+    """What every command that reads a table of people may be told about its columns."""
 
-    return Roles(
-        outcome=outcome,
-        treatment=treatment,
-        instrument=instrument,
-        covariates=names(covariates),
-        weights=weights,
-        outcome_range=value_range(outcome_range),
-        missing=missing,
-        missing_outcome=missing_outcome,
-        cap=cap,
-        ones=dict(name_and_value(text, "--one") for text in one or []),
-        cluster=cluster,
-        strata=strata,
-        sampling_weights=sampling_weights,
-        bins=bins,
-    )
+    covariates: Annotated[
+        list[str] | None,
+        typer.Option("-x", "--covariates", help="Columns of covariates, separated by commas. May be given again."),
+    ] = None
+    weights: Annotated[
+        str | None, typer.Option("-w", "--weights", help="Column of frequency weights (whole numbers).")
+    ] = None
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="Column of the groups that were sampled or assigned together.")
+    ] = None
+    strata: Annotated[
+        str | None,
+        typer.Option("--strata", help="Column of the blocks within which people or clusters were assigned."),
+    ] = None
+    sampling_weights: Annotated[
+        str | None,
+        typer.Option("--sampling-weights", help="Column of sampling weights: how many people each stands for."),
+    ] = None
+    outcome_range: Range = None
+    cap: Annotated[
+        str | None,
+        typer.Option("--cap", help="Cut amounts off at a value, or at a quantile such as 99%.", show_default=False),
+    ] = None
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            "--bins",
+            help="Cut covariates with more different numbers than this into so many groups of about equal size, so "
+            "that huge tables merge instead of being sampled.",
+            show_default=False,
+        ),
+    ] = None
+    missing: Annotated[str, typer.Option("--missing", help="Missing covariates: drop, indicator or raise.")] = "drop"
+
+    def roles(
+        self, outcome: str, treatment: str, instrument: str, one: list[str] | None, missing_outcome: str = "drop"
+    ) -> Roles:
+        """The columns by role, with those that every command asks for."""
+        from ivicl.data import Roles
+
+        return Roles(
+            outcome=outcome,
+            treatment=treatment,
+            instrument=instrument,
+            covariates=names(self.covariates),
+            weights=self.weights,
+            outcome_range=value_range(self.outcome_range),
+            missing=self.missing,
+            missing_outcome=missing_outcome,
+            cap=self.cap,
+            ones=dict(name_and_value(text, "--one") for text in one or []),
+            cluster=self.cluster,
+            strata=self.strata,
+            sampling_weights=self.sampling_weights,
+            bins=self.bins,
+        )
 
 
 def named_options(option: list[str] | None, **given: object) -> list[str]:

@@ -98,14 +98,6 @@ PlotFile = Annotated[
         callback=ends_in("--plot", (".svg", ".png", ".pdf"), "SVG and PDF stay sharp in print"),
     ),
 ]
-ReportFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--report",
-        help="Also write a report for readers, one HTML file.",
-        callback=ends_in("--report", (".html", ".htm"), "a browser prints it as PDF"),
-    ),
-]
 
 FORMAT_OF_ENDING = {".txt": "table", ".json": "json", ".csv": "csv", ".md": "md", ".tex": "latex"}
 STANDARD_OUTPUT = Path("-")
@@ -134,14 +126,30 @@ def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyF
 
 @dataclass(frozen=True)
 class Pages:
-    """What is written for readers beside the answer."""
+    """The flags that say what is written for readers beside the answer."""
 
-    report: Path | None
-    title: str | None
-    question: str | None
-    plot: Path | None
-    also: list[str] | None = None
-    """Further sections of the report."""
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            help="Also write a report for readers, one HTML file.",
+            callback=ends_in("--report", (".html", ".htm"), "a browser prints it as PDF"),
+        ),
+    ] = None
+    title: Annotated[str | None, typer.Option("--title", help="Heading of the report.", show_default=False)] = None
+    question: Annotated[
+        str | None, typer.Option("--question", help="The report's question in your words.", show_default=False)
+    ] = None
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            help="A further section of the report: exclusion, independence or defiers (how far it may fail), or "
+            "by=COLUMN (bounds of each group). May be given again.",
+            show_default=False,
+        ),
+    ] = None
+    plot: PlotFile = None
 
     def __post_init__(self) -> None:
         if self.report is None and (self.title or self.question or self.also):

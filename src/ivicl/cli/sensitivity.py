@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.flag_groups import with_flag_groups
 from ivicl.cli.output import (
     FORMAT_FLAG,
     Format,
@@ -34,20 +35,13 @@ Eps = Annotated[
 ]
 
 
+@with_flag_groups
 def sensitivity(
     source: flags.Source,
     outcome: flags.Outcome,
     treatment: flags.Treatment,
     instrument: flags.Instrument,
-    covariates: flags.Covariates = None,
-    weights: flags.Weights = None,
-    cluster: flags.Cluster = None,
-    strata: flags.Strata = None,
-    sampling_weights: flags.SamplingWeights = None,
-    outcome_range: flags.Range = None,
-    cap: flags.Cap = None,
-    bins: flags.Bins = None,
-    missing: flags.Missing = "drop",
+    columns: flags.Columns,
     one: flags.Ones = None,
     kind: Kind = "exclusion",
     eps: Eps = None,
@@ -75,10 +69,7 @@ def sensitivity(
     options = flags.named_options(option, combine=combine, n_thresholds=thresholds, model=model, assume=assume)
     estimator = flags.estimator(method, alpha, seed, options)
     estimator.request()
-    roles = flags.roles(
-        outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, cap=cap,
-        cluster=cluster, strata=strata, sampling_weights=sampling_weights, bins=bins,
-    )  # fmt: skip
+    roles = columns.roles(outcome, treatment, instrument, one)
     data = IVData.from_roles(open_table(source), roles)
     with design_warnings_off():
         result = estimator.fit_data(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -118,3 +118,13 @@ class MethodBounds:
     warnings: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     """Further facts that JSON can hold, for the curious; only benchmarks read them."""
+
+    @classmethod
+    def estimated(cls, lower: float, upper: float, warnings: Iterable[str] = (), **facts: Any) -> MethodBounds:
+        """The answer of a method that makes no allowance for sampling error: its interval is the estimate.
+
+        Examples:
+            >>> MethodBounds.estimated(-0.1, 0.3).warnings == (NO_SAMPLING_ERROR,)
+            True
+        """
+        return cls(lower, upper, estimates=Estimates(lower, upper), warnings=(NO_SAMPLING_ERROR, *warnings), **facts)

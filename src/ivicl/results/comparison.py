@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ivicl.methods.assumptions import in_reading_order
 from ivicl.results import rows, saved
 from ivicl.results.ladder import Ladder, Rung
 from ivicl.results.result import BoundsResult
-from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.tables import WIDTH, bullets, framed, latex_table, markdown_table
 from ivicl.results.wording import interval, number
 from ivicl.version import __version__
 
@@ -122,10 +121,8 @@ class Comparison:
     def summary(self) -> str:
         """A table for a reader: each interval and what it is, then what each method assumes."""
         first = self.results[0]
-        text = textwrap.wrap(self.headline, WIDTH)
-        text += ["=" * WIDTH, "Methods side by side".center(WIDTH).rstrip(), "=" * WIDTH]
         low, high = first.outcome_range
-        text.append(f"{first.n:,} people; outcome between {number(low)} and {number(high)}; design {first.grade}")
+        text = [f"{first.n:,} people; outcome between {number(low)} and {number(high)}; design {first.grade}"]
         text += ["-" * WIDTH, *self.ladder.lines()]
         sections = {
             "No answer": [f"{e.label}: {e.error}" for e in self.failed],
@@ -134,11 +131,8 @@ class Comparison:
         }
         for heading, sentences in sections.items():
             text += ["-" * WIDTH, heading] if sentences else []
-            for sentence in sentences:
-                text += textwrap.wrap(
-                    sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-                )
-        return "\n".join([*text, "=" * WIDTH, f"ivicl {__version__}"])
+            text += bullets(sentences, break_on_hyphens=False)
+        return framed("Methods side by side", text, self.headline, __version__)
 
     def to_frame(self) -> Any:
         """One row per method as a polars frame: the columns of OWN_COLUMNS, then those of every row of results."""

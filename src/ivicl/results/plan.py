@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -18,7 +17,7 @@ from ivicl.errors import InputError
 from ivicl.methods.planning import Design, Expectation, expect
 from ivicl.results import saved
 from ivicl.results.given_numbers import numbers, pair, pairs, whole
-from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.tables import WIDTH, aligned, bullets, framed, latex_table, markdown_table
 from ivicl.version import __version__
 
 if TYPE_CHECKING:
@@ -107,16 +106,9 @@ class Plan(Record):
 
     def summary(self) -> str:
         """The table, then what it means."""
-        rule = "=" * WIDTH
-        text = [rule, "What a study could say".center(WIDTH).rstrip(), rule]
         headings, cells = self._table()
-        lines = [headings, *cells]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(headings))]
-        text += ["  ".join(f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        text.append("-" * WIDTH)
-        for sentence in self.sentences:
-            text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-        return "\n".join([*text, rule, f"ivicl {self.version}"])
+        text = [*aligned([headings, *cells], ">"), "-" * WIDTH, *bullets(self.sentences)]
+        return framed("What a study could say", text, "", self.version)
 
     def section(self) -> Section:
         """The plan as a section of a report."""

@@ -17,7 +17,7 @@ from ivicl.methods.base import IntervalKind
 from ivicl.results.relaxed import RELAXATIONS, Curves, Relaxation
 from ivicl.results.relaxed_words import breakdown_sentence, notes
 from ivicl.results.source import NO_DATA
-from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.tables import WIDTH, aligned, bullets, framed, latex_table, markdown_table
 from ivicl.results.wording import interval, level
 from ivicl.version import __version__
 
@@ -137,16 +137,9 @@ class Sensitivity(Record):
 
     def summary(self) -> str:
         """The sentence, the table and what to know about them."""
-        rule = "=" * WIDTH
-        text = [*textwrap.wrap(self.headline, WIDTH), rule, self.relaxation.title.center(WIDTH).rstrip(), rule]
-        text += [*textwrap.wrap(self.sentence, WIDTH), ""]
-        lines = [self._headings, *self._cells()]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        text += ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        text += ["-" * WIDTH]
-        for note in self.notes:
-            text += textwrap.wrap(note, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-        return "\n".join([*text, rule, f"ivicl {self.version}"])
+        text = [*textwrap.wrap(self.sentence, WIDTH), "", *aligned([self._headings, *self._cells()])]
+        text += ["-" * WIDTH, *bullets(self.notes)]
+        return framed(self.relaxation.title, text, self.headline, self.version)
 
     def section(self) -> Section:
         """The analysis as a section of a report."""

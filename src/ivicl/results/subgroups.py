@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from ivicl.methods.group_ends import GroupEnds, group_ends
 from ivicl.results import rows, saved
 from ivicl.results.result import BoundsResult
 from ivicl.results.source import NO_DATA, Source
-from ivicl.results.tables import WIDTH, latex_table, markdown_table
+from ivicl.results.tables import WIDTH, aligned, bullets, framed, latex_table, markdown_table
 from ivicl.results.wording import interval, number
 from ivicl.version import __version__
 
@@ -176,15 +175,8 @@ class Subgroups(Record):
 
     def summary(self) -> str:
         """The table, what may be concluded, and why a group has no answer."""
-        rule = "=" * WIDTH
-        text = [*textwrap.wrap(self.headline, WIDTH), rule, f"Bounds by {self.column}".center(WIDTH).rstrip(), rule]
-        lines = [HEADINGS, *self._lines()]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(HEADINGS))]
-        text += ["  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
-        text.append("-" * WIDTH)
-        for sentence in (self.note, *self._said_of_groups):
-            text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-        return "\n".join([*text, rule, f"ivicl {__version__}"])
+        text = [*aligned([HEADINGS, *self._lines()]), "-" * WIDTH, *bullets((self.note, *self._said_of_groups))]
+        return framed(f"Bounds by {self.column}", text, self.headline, __version__)
 
     def section(self) -> Section:
         """The groups as a section of a report."""

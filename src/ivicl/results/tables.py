@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ivicl.methods.estimands import estimand
@@ -149,9 +149,7 @@ def _estimate_lines(result: BoundsResult) -> list[tuple[str, str]]:
 
 
 def summary(result: BoundsResult) -> str:
-    rule = "=" * WIDTH
-    text = textwrap.wrap(result.diagnostics.headline, WIDTH)
-    text += [rule, title(result).center(WIDTH).rstrip(), rule]
+    text: list[str] = []
     lines = pairs(result)
     label_width = max(len(name) for name, _ in lines) + 2
     for name, value in lines:
@@ -168,10 +166,8 @@ def summary(result: BoundsResult) -> str:
     findings = [f"[{finding.grade}] {finding.text}" for finding in result.diagnostics.worth_reading]
     for heading, sentences in (("Design", findings), ("Warnings", result.warnings), ("Data", result.notes)):
         if sentences:
-            text += ["-" * WIDTH, heading]
-            for sentence in sentences:
-                text += textwrap.wrap(sentence, WIDTH, initial_indent="  - ", subsequent_indent="    ")
-    return "\n".join([*text, rule, f"ivicl {result.version}"])
+            text += ["-" * WIDTH, heading, *bullets(sentences)]
+    return framed(title(result), text, result.diagnostics.headline, result.version)
 
 
 def markdown(result: BoundsResult) -> str:
@@ -197,10 +193,25 @@ def latex(result: BoundsResult) -> str:
     return "\n".join([*_latex_lead(result.diagnostics.headline), *table])
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of text, two spaces apart."""
+def framed(heading: str, text: Sequence[str], headline: str, version: str) -> str:
+    """A summary: the headline if there is one, the heading between rules, the lines, and what made them."""
+    rule = "=" * WIDTH
+    top = [*textwrap.wrap(headline, WIDTH), rule, heading.center(WIDTH).rstrip(), rule]
+    return "\n".join([*top, *text, rule, f"ivicl {version}"])
+
+
+def bullets(sentences: Iterable[str], break_on_hyphens: bool = True) -> list[str]:
+    """The lines of sentences, each with a dash before it."""
+    wrapper = textwrap.TextWrapper(
+        WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=break_on_hyphens
+    )
+    return [line for sentence in sentences for line in wrapper.wrap(sentence)]
+
+
+def aligned(lines: Sequence[Sequence[str]], side: str = "<") -> list[str]:
+    """Columns of text, two spaces apart, with the cells at the left or, with ">", at the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(f"{c:<{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return ["  ".join(f"{c:{side}{w}}" for c, w in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def markdown_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headline: str = "") -> str:

@@ -46,17 +46,17 @@ def arm(result: BoundsResult, z: int) -> str:
     return f"Z = {z}" if coding is None else f"{coding.column} = {coding.one if z else coding.zero}"
 
 
-def treatment_in_words(codings: Mapping[str, Coding], default: str = "the treatment") -> str:
+def treatment_in_words(codings: Mapping[str, Coding]) -> str:
     """The treatment's column, with the value that counts as 1 if that is not obvious: "arm = 'b'"."""
     coding = codings.get("treatment")
-    return default if coding is None else _with_value(coding)
+    return "the treatment" if coding is None else _with_value(coding)
 
 
-def outcome_in_words(codings: Mapping[str, Coding], default: str = "the outcome") -> str:
+def outcome_in_words(codings: Mapping[str, Coding]) -> str:
     """The outcome's column, or "P(work = 'unemployed')" if its two values are not simply 0 and 1."""
     coding = codings.get("outcome")
     if coding is None:
-        return default
+        return "the outcome"
     return coding.column if _plain(coding) else f"P({_with_value(coding)})"
 
 

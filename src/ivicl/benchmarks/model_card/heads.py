@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ivicl.benchmarks.model_card.places import BINS, effect_places, holm, quantity_places, uniform_p
+from ivicl.benchmarks.model_card.places import effect_places, histogram_of, holm, quantity_places, uniform_p
 from ivicl.methods.pretrained.schema_2 import POINT, QUANTITIES, Posteriors
 
 SEED = 555_100
@@ -40,9 +40,7 @@ def calibration_of_heads(model: Any, tables: int = TABLES) -> dict[str, Any]:
         "p_values": p_values,
         "coverage_90": {name: float(((each >= 0.05) & (each <= 0.95)).mean()) for name, each in joined.items()},
         "coverage_99": {name: float(((each >= 0.005) & (each <= 0.995)).mean()) for name, each in joined.items()},
-        "histograms": {
-            name: np.histogram(each, np.linspace(0, 1, BINS + 1))[0].tolist() for name, each in joined.items()
-        },
+        "histograms": {name: histogram_of(each).tolist() for name, each in joined.items()},
     }
 
 
@@ -63,11 +61,9 @@ def prior_answers(model: Any, tables: int) -> Iterator[tuple[Any, Posteriors]]:
 
 def distinct(batch: Any) -> Any:
     """The tables of a batch without the repeats, which stand in for tables of amounts that turned out to be yes/no."""
-    from ivicl.learn.asking import take
-
     labels = np.column_stack([batch.effect.numpy(), batch.ends.numpy(), batch.late.numpy()])
     _, first = np.unique(labels, axis=0, return_index=True)
-    return take(batch, np.sort(first))
+    return batch.take(np.sort(first))
 
 
 def answers(model: Any, batch: Any) -> Posteriors:

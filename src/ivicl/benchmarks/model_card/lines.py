@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ivicl._shared.special import chi_squared_tail
 from ivicl.benchmarks.model_card import reference
+from ivicl.benchmarks.model_card.places import histogram_of, uniform_p
 from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.pretrained.schema_2 import Posteriors
 from ivicl.posterior import EFFECT_EDGES, BinnedPosterior, IdentifiedSet
@@ -55,13 +55,11 @@ def calibration(model: Model, tables: int = 4000) -> dict[str, Any]:
     for batch, found in _prior_tables(model, tables):
         cumulated = np.concatenate([np.zeros((len(found), 1)), np.cumsum(found.effect, 1)], 1)
         ranks += [np.interp(e, EFFECT_EDGES, c) for e, c in zip(batch.effect.numpy(), cumulated, strict=True)]
-    histogram = np.histogram(ranks, np.linspace(0, 1, 21))[0]
-    even = histogram.mean()
     covered = np.mean([ALPHA / 2 <= r <= 1 - ALPHA / 2 for r in ranks])
     return {
         "tables": len(ranks),
-        "p_value": chi_squared_tail(float(((histogram - even) ** 2 / even).sum()), len(histogram) - 1),
-        "histogram": histogram.tolist(),
+        "p_value": uniform_p(np.array(ranks)),
+        "histogram": histogram_of(np.array(ranks)).tolist(),
         "coverage_99": float(covered),
         "coverage_90": float(np.mean([0.05 <= r <= 0.95 for r in ranks])),
     }

@@ -42,10 +42,15 @@ def quantity_places(found: Posteriors, quantity: int, truth: np.ndarray, rng: np
     return place_in_cells(np.clip(raw, LOWEST[quantity], 1.0), found.mass[:, quantity], truth, rng)
 
 
+def histogram_of(places: np.ndarray) -> np.ndarray:
+    """(BINS,) how many places lie in each slice of [0, 1]."""
+    counts: np.ndarray = np.histogram(places, np.linspace(0, 1, BINS + 1))[0]
+    return counts
+
+
 def uniform_p(places: np.ndarray) -> float:
     """p-value of the chi-squared test that the places are uniform."""
-    histogram = np.histogram(places, np.linspace(0, 1, BINS + 1))[0]
-    even = len(places) / BINS
+    histogram, even = histogram_of(places), len(places) / BINS
     return chi_squared_tail(float(((histogram - even) ** 2 / even).sum()), BINS - 1)
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from ivicl.learn.network.arms import Arm
 
 
-def logistic_fit(
-    arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor, steps: int = LOGISTIC_STEPS
-) -> Tensor:
+def logistic_fit(arm: Arm, penalty: Tensor, floor: Tensor, preconditioner: Tensor) -> Tensor:
     """Probabilities (B,N,L) of the arm's L classes at all rows of the table, leave-one-out at the arm's own rows.
 
     `preconditioner` (B,F,F) is the inverse of half the Gram matrix plus the penalty.
@@ -28,7 +26,7 @@ def logistic_fit(
     base = arm.mean.log()
     slope = older_slope = torch.zeros_like(arm.moment)
     shift = older_shift = torch.zeros_like(arm.mean)
-    for step in range(steps):
+    for step in range(LOGISTIC_STEPS):
         momentum = step / (step + 3)
         ahead = slope + momentum * (slope - older_slope)
         ahead_shift = shift + momentum * (shift - older_shift)

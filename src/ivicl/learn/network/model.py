@@ -133,7 +133,7 @@ class IVNetwork(nn.Module):
         smaller = design[:, :2].amin(1, keepdim=True)
         worth = smaller.clamp(max=1)
         moments = Moments(counts * wide(worth), spread, binary, wide(no_defiers))
-        kept, score = prepare.order_covariates_scored(x, cell, w, self.config.max_features)
+        kept, score = prepare.order_covariates(x, cell, w, self.config.max_features)
         # The summary path learns from count tables alone: gradients of a step's few row tables would only be noise.
         with torch.no_grad():
             hidden, estimates, spikes = self._summarised(moments)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ivicl.identification.laws import cell_index
 from ivicl.learn.network.precision import wide
 from ivicl.methods.pretrained.streaming.constants import CODINGS, DIRECTION, NO_ASSOCIATION
 
@@ -64,18 +63,7 @@ def _ramp(excess: Tensor, ramp: float) -> Tensor:
     return (0.5 + excess / (2 * ramp)).clamp(0, 1)
 
 
-def cells(z: Tensor, t: Tensor, y: Tensor) -> Tensor:
-    """(B,N,8) one-hot of the cell 4z + 2t + y."""
-    index = cell_index(z, t, y)
-    return (index.unsqueeze(-1) == torch.arange(8, device=z.device, dtype=index.dtype)).float()
-
-
-def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> Tensor:
-    """(B,N,D) -> (B,N,keep): see `order_covariates_scored`."""
-    return order_covariates_scored(x, cell, w, keep)[0]
-
-
-def order_covariates_scored(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> tuple[Tensor, Tensor]:
+def order_covariates(x: Tensor, cell: Tensor, w: Tensor, keep: int) -> tuple[Tensor, Tensor]:
     """(B,N,D) -> (B,N,keep): strongest association with the cells first, direction fixed, zero-padded; and (B,keep).
 
     Sorting by a property of the data makes the answer independent of the columns' order and signs; weak columns beyond

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,6 +53,19 @@ class Labels:
         """(B,) upper end."""
         return self.ends[:, 1]
 
+    def each(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """The same batch with every tensor changed."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: change(v) for name, v in values.items() if isinstance(v, Tensor)})
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same tables on another device."""
+        return self.each(lambda values: values.to(device))
+
+    def take(self, tables: Tensor | np.ndarray) -> Self:
+        """Some of the tables."""
+        return self.each(lambda values: values[tables])
+
 
 @dataclass(frozen=True)
 class TableBatch(Labels):
@@ -79,10 +94,6 @@ class TableBatch(Labels):
         """(B, 16) the effect after permutations of what cannot be observed. Column 0 is `effect`."""
         return self.draws
 
-    def to(self, device: torch.device | str) -> Self:
-        """The same tables on another device."""
-        return replace(self, **_moved(self, device))
-
 
 @dataclass(frozen=True)
 class CountBatch(Labels):
@@ -93,12 +104,3 @@ class CountBatch(Labels):
     spread: Tensor
     """(B, 2, 2) variance of the outcome by [z][t], divided by m (1-m) for mean m: 1 for an outcome of 0 and 1."""
     form: Form = BINARY
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same tables on another device."""
-        return replace(self, **_moved(self, device))
-
-
-def _moved(batch: TableBatch | CountBatch, device: torch.device | str) -> dict[str, Any]:
-    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
-    return {name: value.to(device) for name, value in tensors.items() if isinstance(value, Tensor)}

@@ -17,7 +17,7 @@ from ivicl.learn.prior.classes import Classes
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.functions import standardise
 from ivicl.learn.prior.instrument import arm_probability
-from ivicl.learn.prior.labels import clip_to_sample
+from ivicl.learn.prior.labels import draw_crowds
 from ivicl.learn.prior.randomness import coin, dirichlet, integers, log_uniform, multinomial_counts, normal, uniform
 from ivicl.learn.prior.sampler import (
     Laws,
@@ -180,12 +180,7 @@ def _amounts(
     config: PriorConfig, g: torch.Generator, classes: Classes, laws: Laws, cell: Tensor
 ) -> tuple[Classes, Tensor, Tensor, Tensor, Tensor]:
     """People of each (cell, z, t) with mean and variance of their amounts; the classes in the range used."""
-    law = torch.einsum("bcztg,bgl->bcztl", cell, classes.law.to(cell))
-    people = torch.unflatten(multinomial_counts(laws.count, law.flatten(2), g), -1, law.shape[2:])  # (B, C, 2, 2, L)
-    seen = people.sum((1, 2, 3)) > 0
-    low = torch.where(seen, classes.values, torch.inf).amin(-1)
-    high = torch.where(seen, classes.values, -torch.inf).amax(-1)
-    classes, _, _ = clip_to_sample(classes, coin((len(cell),), g, config.sample_range_share), low, high)
+    classes, people = draw_crowds(config, g, classes, laws.count, cell)  # (B, C, 2, 2, L)
     values = classes.values.to(people)[:, None, None, None]
     total = people.sum(-1)
     mean = (people * values).sum(-1) / total.clamp_min(1)

@@ -14,7 +14,7 @@ from ivicl.learn.prior.classes import Classes
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.designs import breaks, draw_events, possible, propose_target
 from ivicl.learn.prior.instrument import arm_probability
-from ivicl.learn.prior.labels import clip_to_sample, estimand_ends, movers_effect, split_draws
+from ivicl.learn.prior.labels import draw_crowds, estimand_ends, movers_effect, split_draws
 from ivicl.learn.prior.randomness import coin, log_uniform, multinomial_counts
 from ivicl.learn.prior.sampler import allowed_strata, classes_of, with_amounts
 from ivicl.learn.prior.strata import soft_law, strata_of
@@ -71,14 +71,8 @@ def _moments(
     config: PriorConfig, g: torch.Generator, classes: Classes, arms: Tensor, cells: Tensor
 ) -> tuple[Classes, Tensor, Tensor]:
     """Draw amounts for everybody: the classes in the range used, sums of 1-Y and Y by [z][t], and the spread of Y."""
-    law = torch.einsum("bztg,bgl->bztl", cells, classes.law.to(cells))
-    people = torch.unflatten(multinomial_counts(arms, law.flatten(2), g), -1, law.shape[2:])  # (B, 2, 2, L)
-    seen = people.sum((1, 2)) > 0
-    low = torch.where(seen, classes.values, torch.inf).amin(-1)
-    high = torch.where(seen, classes.values, -torch.inf).amax(-1)
-    classes, _, _ = clip_to_sample(classes, coin((len(arms),), g, config.sample_range_share), low, high)
-    values = classes.values.to(people)[:, None, None]
-    return classes, *moments(people, values)
+    classes, people = draw_crowds(config, g, classes, arms, cells)  # (B, 2, 2, L)
+    return classes, *moments(people, classes.values.to(people)[:, None, None])
 
 
 def moments(people: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ivicl.errors import InputError
-from ivicl.learn.prior.batches import CountBatch, TableBatch
+from ivicl.learn.prior.batches import CountBatch, Labels, TableBatch
 from ivicl.learn.prior.compressed import sample_compressed
 from ivicl.learn.prior.config import PriorConfig
 from ivicl.learn.prior.counts import sample_counts
@@ -43,17 +43,12 @@ def _table_frames(batch: TableBatch, first: int, kept: int) -> tuple[pl.DataFram
     people = batch.w[:kept] > 0
     for d in range(batch.x.shape[-1]):
         data = data.with_columns(pl.Series(f"x{d + 1}", batch.x[:kept, :, d][people].numpy()))
-    labels = {"effect": batch.effect, "lower": batch.lower, "upper": batch.upper}
-    labels |= {f"draw{k + 1}": batch.orbit[:, k] for k in range(16)}
-    return data, _label_frame(labels, first, kept)
+    return data, _label_frame(batch, first, kept)
 
 
 def _count_frames(batch: CountBatch, first: int, kept: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     z, t, y = torch.cartesian_prod(*[torch.arange(2.0)] * 3).T.unsqueeze(1).expand(3, len(batch.counts), 8)
-    data = _person_frame(z, t, y, batch.counts.flatten(1), first, kept)
-    labels = {"effect": batch.effect, "lower": batch.lower, "upper": batch.upper}
-    labels |= {f"draw{k + 1}": batch.draws[:, k] for k in range(batch.draws.shape[1])}
-    return data, _label_frame(labels, first, kept)
+    return _person_frame(z, t, y, batch.counts.flatten(1), first, kept), _label_frame(batch, first, kept)
 
 
 def _person_frame(z: Tensor, t: Tensor, y: Tensor, w: Tensor, first: int, kept: int) -> pl.DataFrame:
@@ -65,6 +60,8 @@ def _person_frame(z: Tensor, t: Tensor, y: Tensor, w: Tensor, first: int, kept: 
     return pl.DataFrame({name: value.numpy() for name, value in columns.items()})
 
 
-def _label_frame(labels: dict[str, Tensor], first: int, kept: int) -> pl.DataFrame:
+def _label_frame(batch: Labels, first: int, kept: int) -> pl.DataFrame:
+    labels = {"effect": batch.effect, "lower": batch.lower, "upper": batch.upper}
+    labels |= {f"draw{k + 1}": draw for k, draw in enumerate(batch.draws.unbind(1))}
     table = {"table": (first + torch.arange(kept)).to(torch.int32).numpy()}
     return pl.DataFrame(table | {name: value[:kept].numpy() for name, value in labels.items()})

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ivicl.learn.prior.batches import ESTIMANDS
 from ivicl.learn.prior.classes import Classes
-from ivicl.learn.prior.randomness import gamma, symmetric_beta
+from ivicl.learn.prior.config import PriorConfig
+from ivicl.learn.prior.randomness import coin, gamma, multinomial_counts, symmetric_beta
 from ivicl.learn.prior.strata import Strata
 from ivicl.learn.theory import mean_ends
 
@@ -72,3 +73,19 @@ def clip_to_sample(classes: Classes, chosen: Tensor, low: Tensor, high: Tensor) 
     use = chosen & (high > low)
     low, high = torch.where(use, low, 0.0), torch.where(use, high, 1.0)
     return classes.clipped(low, high), low, high - low
+
+
+def draw_crowds(
+    config: PriorConfig, g: torch.Generator, classes: Classes, people: Tensor, cells: Tensor
+) -> tuple[Classes, Tensor]:
+    """Draw the amounts of many people at once, and use the sample's range in some tables.
+
+    Of people (B, n) that fall into cells (B, n, ..., G), how many have each amount (B, n, ..., L).
+    """
+    law = torch.einsum("b...g,bgl->b...l", cells, classes.law.to(cells))
+    drawn = torch.unflatten(multinomial_counts(people, law.flatten(2), g), -1, law.shape[2:])
+    seen = drawn.flatten(1, -2).sum(1) > 0
+    low = torch.where(seen, classes.values, torch.inf).amin(-1)
+    high = torch.where(seen, classes.values, -torch.inf).amax(-1)
+    classes, _, _ = clip_to_sample(classes, coin((len(people),), g, config.sample_range_share), low, high)
+    return classes, drawn

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 
-def generator_for(seed: int, step: int, micro_batch: int = 0, device: torch.device | str = "cpu") -> torch.Generator:
+def generator_for(seed: int, step: int, micro_batch: int = 0) -> torch.Generator:
     """The generator of one micro-batch of one step: a resumed or redistributed run draws the same tables."""
     state = np.random.SeedSequence([seed, step, micro_batch]).generate_state(2, np.uint32)
-    return torch.Generator(device=device).manual_seed(int(state[0]) << 31 | int(state[1]) >> 1)
+    return torch.Generator().manual_seed(int(state[0]) << 31 | int(state[1]) >> 1)
 
 
 def uniform(shape: tuple[int, ...], g: torch.Generator, low: float = 0.0, high: float = 1.0) -> Tensor:

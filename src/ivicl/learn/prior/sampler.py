@@ -6,8 +6,8 @@ B tables, N rows, D covariates, S = 4 G^2 strata of G outcome classes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -119,10 +119,7 @@ def with_amounts(batch: Batch, good: Tensor) -> Batch:
     place = torch.nonzero(good).flatten()
     if len(place) in (0, len(good)):
         return batch
-    chosen = torch.where(good, torch.arange(len(good), device=good.device), place[0])
-    tensors = {f.name: getattr(batch, f.name) for f in fields(batch)}
-    changed: dict[str, Any] = {name: v[chosen] for name, v in tensors.items() if isinstance(v, Tensor)}
-    return replace(batch, **changed)
+    return batch.take(torch.where(good, torch.arange(len(good), device=good.device), place[0]))
 
 
 def propose_laws(config: PriorConfig, g: torch.Generator, event: Tensor, rows: int, columns: int, form: Form) -> Laws:

@@ -11,7 +11,7 @@ from ivicl.errors import InputError
 from ivicl.identification.laws import law_of
 from ivicl.identification.losses import free_ends, nearest_cells
 from ivicl.identification.weaker_ends import sharp
-from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimands import ALL
 from ivicl.methods.inequalities import check, warning_of
 from ivicl.methods.lost import count_tables
@@ -47,7 +47,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     """`method="balke-pearl"`. Strata with an empty arm say nothing, and enter with the whole possible range."""
     own: BalkePearlOptions = request.own
     span = data.outcome_range[1] - data.outcome_range[0]
-    warnings = [NO_SAMPLING_ERROR]
+    warnings = []
     details: dict[str, object] = {}
     if own.within is None:
         lower, upper, repaired = outcome_ends(data)
@@ -75,14 +75,8 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
         reason = violated or "inside some strata or at some thresholds the sample violates an instrumental inequality"
         warnings.append(reason + "; the bounds are those of the most likely law that satisfies it.")
     details["repaired_laws"] = repaired
-    estimates = Estimates(max(lower, -span), min(upper, span))
-    return MethodBounds(
-        estimates.lower,
-        estimates.upper,
-        estimates=estimates,
-        adjusted=own.within is not None,
-        warnings=tuple(warnings),
-        details=details,
+    return MethodBounds.estimated(
+        max(lower, -span), min(upper, span), warnings, adjusted=own.within is not None, details=details
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ivicl.data import IVData
 from ivicl.identification.laws import arm_means
 from ivicl.identification.weaker_ends import mean_independent, without_instrument
-from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimands import ALL, FROM_MEANS
 
 
@@ -18,9 +18,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
         share = treated.sum() / people.n
         seen = treated @ people.y / people.n - untreated @ people.y / people.n
         ends.append((seen + (1 - share) * low - share * high, seen + (1 - share) * high - share * low))
-    lower, upper = ends[0][0], ends[1][1]
-    estimates = Estimates(float(lower), float(upper))
-    return MethodBounds(estimates.lower, estimates.upper, estimates=estimates, warnings=(NO_SAMPLING_ERROR,))
+    return MethodBounds.estimated(float(ends[0][0]), float(ends[1][1]))
 
 
 def bounds_iv(data: IVData, request: Request) -> MethodBounds:
@@ -38,21 +36,15 @@ def bounds_iv(data: IVData, request: Request) -> MethodBounds:
         most = float((most_means[:, t] + (1 - shares[:, t]) * high).min())
         crossed |= least > most
         ends.append((least, most) if least <= most else ((least + most) / 2,) * 2)
-    warnings = [NO_SAMPLING_ERROR]
+    warnings = []
     if crossed:
         warnings.append(
             "the sample contradicts the assumption: the two arms bound the mean of a potential outcome by intervals "
             "that do not meet; the middle of the gap was taken."
         )
     (least_0, most_0), (least_1, most_1) = ends
-    lower, upper = least_1 - most_0, most_1 - least_0
-    return MethodBounds(
-        lower,
-        upper,
-        estimates=Estimates(lower, upper),
-        warnings=tuple(warnings),
-        details={"mean_if_untreated": ends[0], "mean_if_treated": ends[1]},
-    )
+    details = {"mean_if_untreated": ends[0], "mean_if_treated": ends[1]}
+    return MethodBounds.estimated(least_1 - most_0, most_1 - least_0, warnings, details=details)
 
 
 METHODS = (

@@ -9,7 +9,7 @@ from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.laws import arm_means, law_of
 from ivicl.identification.losses import LOST, free_ends
 from ivicl.identification.weaker_ends import without_defiers
-from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimands import ALL
 from ivicl.methods.lost import soft_table
 
@@ -35,7 +35,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
         least, most = (span * float(end) for end in free_ends(law_of(table), without_defiers=True))
         if least <= most:
             lower, upper = max(lower, least), min(upper, most)
-    warnings = [NO_SAMPLING_ERROR]
+    warnings = []
     if recoded:
         warnings.append("the instrument lowers the treatment; nobody is assumed to be moved the other way.")
     contradiction = _negative_complier_mass(data)
@@ -44,11 +44,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
             f"the sample contradicts the absence of defiers: some outcome would have a negative share of compliers "
             f"({-contradiction:.4f})."
         )
-    estimates = Estimates(lower, upper)
-    details = {"always_takers": always, "never_takers": never}
-    return MethodBounds(
-        estimates.lower, estimates.upper, estimates=estimates, warnings=tuple(warnings), details=details
-    )
+    return MethodBounds.estimated(lower, upper, warnings, details={"always_takers": always, "never_takers": never})
 
 
 def _takers(data: IVData) -> tuple[float, float]:

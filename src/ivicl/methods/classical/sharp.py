@@ -15,7 +15,7 @@ from ivicl.identification.inequalities import level_excess, nearest_law
 from ivicl.identification.laws import count_levels, law_of
 from ivicl.identification.losses import free_ends, nearest_cells
 from ivicl.identification.weaker_ends import sharp as at_two_levels
-from ivicl.methods.base import NO_SAMPLING_ERROR, Estimates, Method, MethodBounds, Request
+from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.estimands import ALL
 from ivicl.methods.inequalities import check, warning_of
 from ivicl.methods.lost import count_tables, soft_table
@@ -64,7 +64,7 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     ends = average_effect(mean_ends(nearest_law(counts), (low_values - low) / span, (high_values - low) / span))
     lower, upper = (span * float(end) for end in ends)
     moved = max(0.0, float(level_excess(law_of(counts)).max()))
-    warnings = [NO_SAMPLING_ERROR]
+    warnings = []
     if grouped:
         warnings.append(
             f"the outcome's values were joined into {len(low_values)} groups; the bounds hold wherever inside its "
@@ -75,11 +75,8 @@ def bounds(data: IVData, request: Request) -> MethodBounds:
     if moved > 1e-9:
         reason = warning_of(check(data)) or "the sample violates an instrumental inequality"
         warnings.append(f"{reason}; the bounds are those of the nearest law that satisfies it ({moved:.4f} away).")
-    estimates = Estimates(max(lower, -span), min(upper, span))
     details = {"n_levels": len(low_values), "law_moved": moved}
-    return MethodBounds(
-        estimates.lower, estimates.upper, estimates=estimates, warnings=tuple(warnings), details=details
-    )
+    return MethodBounds.estimated(max(lower, -span), min(upper, span), warnings, details=details)
 
 
 def _with_lost(data: IVData) -> MethodBounds:
@@ -91,7 +88,7 @@ def _with_lost(data: IVData) -> MethodBounds:
     for tables, lengths in count_tables(data):
         by_thresholds += [lengths @ end for end in free_ends(nearest_cells(tables))]
     lower, upper = max(by_means[0], float(by_thresholds[0])), min(by_means[1], float(by_thresholds[1]))
-    warnings = [NO_SAMPLING_ERROR]
+    warnings = []
     if not data.binary:
         warnings.append(
             "with lost outcomes method 'sharp' takes the narrower of the bounds by thresholds and by means: they hold, "
@@ -101,8 +98,7 @@ def _with_lost(data: IVData) -> MethodBounds:
         warnings.append("method 'sharp' does not use covariates.")
     if lower > upper:  # only possible if the law was repaired
         lower = upper = (lower + upper) / 2
-    estimates = Estimates(lower, upper)
-    return MethodBounds(lower, upper, estimates=estimates, warnings=tuple(warnings))
+    return MethodBounds.estimated(lower, upper, warnings)
 
 
 METHOD = Method(

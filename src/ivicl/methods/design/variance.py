@@ -33,10 +33,6 @@ class MeanVariance:
         """(Q,) variances of the Q means."""
         return np.diagonal(self.covariance)
 
-    def critical(self, alpha: float) -> float:
-        """How many standard errors a two-sided interval has on each side, for the least degrees of freedom."""
-        return critical_value(alpha, float(self.degrees.min()))
-
 
 def critical_value(alpha: float, degrees: float) -> float:
     """The 1 - alpha / 2 quantile of Student's t; the normal one for infinite degrees of freedom."""

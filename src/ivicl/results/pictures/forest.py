@@ -41,11 +41,9 @@ class Bar:
         return self.lower is not None and self.upper is not None and math.isfinite(self.lower)
 
 
-def forest(bars: Sequence[Bar], everybody: Bar | None = None, caption: str = "", unit: str = "Effect") -> Picture:
+def forest(bars: Sequence[Bar], everybody: Bar | None = None) -> Picture:
     """The bars from top to bottom in the order given, with that of everybody below a line."""
     shown = list(bars[:MOST_BARS])
-    if len(bars) > MOST_BARS:
-        caption = f"The first {MOST_BARS} of {len(bars):,}. {caption}".rstrip()
     lines = shown + ([everybody] if everybody is not None else [])
     if not any(bar.drawn for bar in lines):
         raise InputError("there is no interval to draw: no row has a lower and an upper end.")
@@ -61,10 +59,13 @@ def forest(bars: Sequence[Bar], everybody: Bar | None = None, caption: str = "",
         axes.set_ylim(-0.6, len(lines) - 0.4)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel(unit)
+        axes.set_xlabel("Effect")
     names = ("label", "n", "lower", "upper", "estimate_lower", "estimate_upper")
     data: dict[str, list[Any]] = {name: [getattr(bar, name) for bar in lines] for name in names}
-    return Picture("forest", figure, data, caption or "Intervals, with point estimates of their ends as dots.")
+    caption = "Intervals, with point estimates of their ends as dots."
+    if len(bars) > MOST_BARS:
+        caption = f"The first {MOST_BARS} of {len(bars):,}."
+    return Picture("forest", figure, data, caption)
 
 
 def _draw(axes: Any, bar: Bar, place: int, colour: str) -> None:

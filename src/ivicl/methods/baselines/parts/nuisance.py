@@ -105,28 +105,17 @@ def estimate_nuisances(
     if config.propensity is not None:
         del targets["propensity"]
     fitted = _cross_fit(x, people, pieces, targets, config, progress, _mass(people, design) / people)
-
-    chosen: dict[str, str] = {}
-    losses: dict[str, dict[str, float]] = {}
-    best: dict[str, np.ndarray] = {}
-    for target, (label, mask, _) in targets.items():
-        observed = mask[pieces.row]
-        labels = label[pieces.row]
-        losses[target] = {}
-        for name, p in fitted[target].items():
-            q = cross_calibrate(p, labels, pieces.weight, observed, pieces.fold) if config.calibrate else p
-            loss = log_loss(q[observed], labels[observed], pieces.weight[observed])
-            if not losses[target] or loss < min(losses[target].values()):
-                best[target], chosen[target] = q, name
-            losses[target][name] = round(loss, 6)
-
-    raw_e = best["propensity"][:, 1] if config.propensity is None else np.full(len(pieces.row), config.propensity)
+    best = {
+        target: _best(fitted[target], label[pieces.row], mask[pieces.row], pieces, config.calibrate)
+        for target, (label, mask, _) in targets.items()
+    }
+    raw_e = best["propensity"].p[:, 1] if config.propensity is None else np.full(len(pieces.row), config.propensity)
     e = np.clip(raw_e, config.clip, 1.0 - config.clip)
-    p = np.stack([best["arm 0"], best["arm 1"]], axis=1).reshape(-1, 2, 2, n_levels)
+    p = np.stack([best["arm 0"].p, best["arm 1"].p], axis=1).reshape(-1, 2, 2, n_levels)
     clipped = float((pieces.weight * (e != raw_e)).sum() / pieces.weight.sum())
     details = {
-        "learner": chosen,
-        "log_loss": losses,
+        "learner": {target: each.name for target, each in best.items()},
+        "log_loss": {target: each.losses for target, each in best.items()},
         "folds": config.folds,
         "calibrated": config.calibrate,
         "propensity_clip": config.clip,
@@ -136,6 +125,30 @@ def estimate_nuisances(
     take = pieces.row
     own = None if design is None else design.take(take)
     return Nuisances(z[take], t[take], level[take], pieces.weight, p, e, details, own)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The candidate that predicts one target best."""
+
+    name: str
+    p: np.ndarray
+    """(m, classes) out-of-fold probabilities."""
+    losses: dict[str, float]
+    """The log losses of all candidates."""
+
+
+def _best(
+    candidates: dict[str, np.ndarray], labels: np.ndarray, observed: np.ndarray, pieces: Pieces, calibrate: bool
+) -> _Best:
+    best, chosen, losses = np.zeros(0), "", dict[str, float]()
+    for name, p in candidates.items():
+        q = cross_calibrate(p, labels, pieces.weight, observed, pieces.fold) if calibrate else p
+        loss = log_loss(q[observed], labels[observed], pieces.weight[observed])
+        if not losses or loss < min(losses.values()):
+            best, chosen = q, name
+        losses[name] = round(loss, 6)
+    return _Best(chosen, best, losses)
 
 
 def _frequencies(

@@ -1,4 +1,4 @@
-"""What tells whether the one-step ends can be trusted: `learn.network.ends.doubts`, from sums over chunks."""
+"""What tells whether the one-step ends can be trusted: `learn.network.doubts`, from sums over chunks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Weights of candidates under which their mixture makes the rows most likely: EM over likelihoods kept for each row.
 
-What is kept is small, so that thirty steps over all rows cost less than one pass of the network. C candidates.
+What is kept is small, so that all the steps over the rows cost less than one pass of the network. C candidates.
 """
 
 from __future__ import annotations

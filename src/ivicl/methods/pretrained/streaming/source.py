@@ -263,4 +263,9 @@ class Recoded:
 
     def sweep(self, work: Callable[[Chunk], Answer]) -> Iterator[tuple[Chunk, Answer]]:
         """`work` on each chunk."""
-        return self.source.sweep(lambda number: (lambda chunk: (chunk, work(chunk)))(self.chunk(number)))
+
+        def on(number: int) -> tuple[Chunk, Answer]:
+            chunk = self.chunk(number)
+            return chunk, work(chunk)
+
+        return self.source.sweep(on)

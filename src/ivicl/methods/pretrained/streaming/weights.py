@@ -16,7 +16,7 @@ from ivicl.errors import ModelFileError
 PLACES = "parameters"
 """Key of the metadata: by its name, the initializer that holds a parameter, and whether it is stored transposed."""
 _GRAPH, _INITIALIZER = 7, 5
-_DIMS, _TYPE, _FLOATS, _INTEGERS, _NAME, _RAW, _DOUBLES = 1, 2, 4, 5, 8, 9, 10
+_TYPE, _FLOATS, _NAME, _RAW, _DOUBLES = 2, 4, 8, 9, 10
 _TYPES = {1: np.float32, 10: np.float16, 11: np.float64}
 
 
@@ -47,31 +47,26 @@ def _restored(values: np.ndarray, turned: bool, shape: Sequence[int]) -> np.ndar
 
 
 def _initializers(content: bytes, wanted: set[str]) -> Iterator[tuple[str, np.ndarray]]:
-    for field, graph in _fields(memoryview(content)):
-        if field != _GRAPH:
-            continue
-        for inner, tensor in _fields(graph):
-            if inner == _INITIALIZER:
-                name = next((bytes(part).decode() for key, part in _fields(tensor) if key == _NAME), "")
-                if name in wanted:
-                    yield name, _array(tensor)
+    for graph in _all(memoryview(content), _GRAPH):
+        for tensor in _all(graph, _INITIALIZER):
+            name = bytes(next(_all(tensor, _NAME), b"")).decode()
+            if name in wanted:
+                yield name, _array(tensor)
 
 
 def _array(tensor: memoryview) -> np.ndarray:
     """A tensor's numbers, flat: half and single precision as single, double as double."""
-    kind, raw, listed = 0, None, []
-    for field, value in _fields(tensor):
-        if field == _TYPE:
-            kind = value
-        elif field == _RAW:
-            raw = value
-        elif field in (_FLOATS, _DOUBLES):
-            listed.append(value)
+    kind = next(_all(tensor, _TYPE), 0)
     if kind not in _TYPES:
         raise ModelFileError(f"The model file holds a weight of ONNX type {kind}, which is no type of weights.")
-    packed = raw if raw is not None else b"".join(bytes(part) for part in listed)
+    packed = b"".join(bytes(part) for field in (_RAW, _FLOATS, _DOUBLES) for part in _all(tensor, field))
     found = np.frombuffer(packed, np.dtype(_TYPES[kind]).newbyteorder("<"))
     return found.astype(np.float64 if kind == 11 else np.float32)
+
+
+def _all(message: Any, wanted: int) -> Iterator[Any]:
+    """The contents of the fields of this number."""
+    return (content for field, content in _fields(message) if field == wanted)
 
 
 def _fields(message: Any) -> Iterator[tuple[int, Any]]:
