@@ -31,6 +31,14 @@ def test_no_figure_stands_outside_its_marker():
     assert found == []
 
 
+def test_both_front_pages_say_the_same():
+    """README and the first page of the site: the same code, the same answer, the same comparison."""
+    site = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    shared = re.findall(r"```python\n.*?```|```text\nThe drug.*?```", README, flags=re.DOTALL)
+    shared.append(README.split("## How it compares\n\n")[1].split("\n\n## ")[0].replace("](docs/", "]("))
+    assert len(shared) == 3 and all(part in site for part in shared)
+
+
 def test_methods_table_is_what_the_command_prints():
     from ivicl.cli.methods import markdown
     from ivicl.methods.registry import shipped

@@ -140,7 +140,10 @@ def check(
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     output_format: Annotated[TableOrJson | None, FORMAT_FLAG] = None,
-    output: OutputFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File for the answer instead of standard output: .txt or .json."),
+    ] = None,
     strict: flags.Strict = False,
 ) -> None:
     """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""
