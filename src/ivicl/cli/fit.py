@@ -68,7 +68,7 @@ def fit(
     plot: PlotFile = None,
     strict: flags.Strict = False,
 ) -> None:
-    """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
+    """Bounds on the average effect, from a table with one row per person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
     pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
