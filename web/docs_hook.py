@@ -36,7 +36,7 @@ def _filled(rule: str, table: dict[str, Any]) -> str:
         found = table[match[1]][match[2]]
         if not isinstance(found, list):
             return str(found)
-        return ", ".join(f"`{each}`" if each else "empty" for each in found)
+        return "these: " + ", ".join(f"`{each}`" if each else "empty" for each in found)
 
     return re.sub(r"`(\w+)\.(\w+)`", value, rule)
 
