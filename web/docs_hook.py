@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,22 @@ def is_built() -> bool:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     if RULES_MARK in markdown:
-        rules = json.loads(RULES.read_text(encoding="utf-8"))["rules"]
-        markdown = markdown.replace(RULES_MARK, "\n".join(f"{k}. {rule}" for k, rule in enumerate(rules, 1)))
+        table = json.loads(RULES.read_text(encoding="utf-8"))
+        lines = [f"{k}. {_filled(rule, table)}" for k, rule in enumerate(table["rules"], 1)]
+        markdown = markdown.replace(RULES_MARK, "\n".join(lines))
     return markdown.replace(MARK, LINK if is_built() else NOT_BUILT)
+
+
+def _filled(rule: str, table: dict[str, Any]) -> str:
+    """The rule with the values that it names by their place in the table, as in `file.missing`."""
+
+    def value(match: re.Match[str]) -> str:
+        found = table[match[1]][match[2]]
+        if not isinstance(found, list):
+            return str(found)
+        return "these: " + ", ".join(f"`{each}`" if each else "empty" for each in found)
+
+    return re.sub(r"`(\w+)\.(\w+)`", value, rule)
 
 
 def on_post_build(config: Any, **_: Any) -> None:

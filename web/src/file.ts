@@ -100,7 +100,7 @@ export class FilePanel {
     $("file-name").textContent = `${name}: ${commas(rows)} rows`;
     for (const role of ROLES) {
       const select = this.selects[role];
-      select.replaceChildren(h("option", { value: "" }, role === "weights" ? "none: one row a person" : "choose a column"));
+      select.replaceChildren(h("option", { value: "" }, role === "weights" ? "none: one row per person" : "choose a column"));
       for (const column of columns) select.append(h("option", { value: column.name }, `${column.name} (${described(column)})`));
       select.value = roles?.[role] ?? "";
     }

@@ -163,5 +163,5 @@ export function copies(x: Column[], others: Column[]): Oddity[] {
   const sentence =
     `${commas(repeated)} of ${commas(n)} rows repeat another row exactly, although '${column.name}' is continuous: copies ` +
     "of the same people make any method too sure.";
-  return [{ name: "copies", sentence, remedy: "Keep one row a person, or give the number of people as weights." }];
+  return [{ name: "copies", sentence, remedy: "Keep one row per person, or give the number of people as weights." }];
 }

@@ -57,7 +57,7 @@ def fit(
     pages: Pages,
     strict: flags.Strict = False,
 ) -> None:
-    """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
+    """Bounds on the average effect, from a table with one row per person (or a row of weight k for k people)."""
     chosen = choose_format(output_format, output, Format)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
     roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)
@@ -115,7 +115,10 @@ def check(
     missing_outcome: flags.MissingOutcome = "drop",
     one: flags.Ones = None,
     output_format: Annotated[TableOrJson | None, FORMAT_FLAG] = None,
-    output: OutputFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File for the answer instead of standard output: .txt or .json."),
+    ] = None,
     strict: flags.Strict = False,
 ) -> None:
     """What the data say about the design, before any bounds; each finding is graded ok, look or stop."""

@@ -46,7 +46,9 @@ def speed(
         found.append(timing)
         if output_format is TableOrJson.table:
             wanted = f"wanted below {timing.wanted:g} {timing.unit}"
-            typer.echo(f"{timing.name:<62} {timing.seconds:9.3f} {timing.unit}   {wanted}   {timing.note}")
+            typer.echo(f"{timing.name:<58} {timing.seconds:8.3f} {timing.unit:<5}  {wanted}")
+            if timing.note:
+                typer.echo(f"    {timing.note}")
     if output_format is TableOrJson.json:
         typer.echo(json.dumps([timing.to_dict() for timing in found]))
 

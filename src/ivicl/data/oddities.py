@@ -178,7 +178,7 @@ def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
                 f"{repeated:,} of {n:,} rows repeat another row exactly, although '{column.name}' is continuous: copies"
                 " of the same people make any method too sure."
             )
-            return [Oddity("copies", sentence, "Keep one row a person, or give the number of people as weights.")]
+            return [Oddity("copies", sentence, "Keep one row per person, or give the number of people as weights.")]
     return []
 
 

@@ -57,12 +57,12 @@ def notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
     said = []
     if curves.anchored:
         said.append(
-            f"At zero the interval is the result's own of the {estimand(curves.relaxation.estimand).short}; it moves "
-            "with the share as the quantiles of the posterior of the bounds do."
+            f"At zero the interval is the result's own for the {estimand(curves.relaxation.estimand).short}; from there "
+            "it moves as the quantiles of the posterior of the bounds do."
         )
     else:
         said.append(
-            "The interval is of posterior draws of the law of treatment and outcome in the two arms, under a "
+            "The interval comes from posterior draws of the law of treatment and outcome in the two arms, under a "
             "Dirichlet prior."
         )
     if result.covariates and curves.law.adjusted:
