@@ -69,7 +69,7 @@ def fit(
     strict: flags.Strict = False,
 ) -> None:
     """Bounds on the average effect, from a table with one row a person (or a row of weight k for k people)."""
-    chosen = choose_format(output_format, output, Format)
+    chosen = choose_format(output_format, output, Format, source)
     pages = Pages(report, title, question, plot, also)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
     roles = flags.roles(
@@ -147,7 +147,7 @@ def check(
     from ivicl._shared.records import json_safe
     from ivicl.results.diagnostics.findings import diagnose
 
-    chosen = choose_format(output_format, output, TableOrJson)
+    chosen = choose_format(output_format, output, TableOrJson, source)
     roles = flags.roles(
         outcome, treatment, instrument, covariates, weights, outcome_range, missing, one, missing_outcome, cap,
         cluster, strata, sampling_weights, bins,
