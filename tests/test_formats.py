@@ -98,8 +98,8 @@ def test_value_labels_become_categories_in_their_order(tmp_path: Path) -> None:
         ("trial.json", b'{"z": [0, 1]}', "one object a line"),
         ("trial.zip", b"PK\x03\x04", "unpack it first"),
         ("trial.jsonl", b'{"z": 0, "t": \n', "cannot be read"),
-        ("trial.dta", b"not stata at all", "cannot be read"),
-        ("trial.xlsx", b"not a workbook", "cannot be read"),
+        ("trial.dta", b"\x00not stata at all", "cannot be read"),
+        ("trial.xlsx", b"\x00not a workbook", "cannot be read"),
     ],
 )
 def test_refusals_name_the_remedy(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
