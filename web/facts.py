@@ -24,7 +24,7 @@ from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.registry import shipped
 from ivicl.results import saved
 from ivicl.results.diagnostics import findings, losses
-from ivicl.results.wording import PAPER
+from ivicl.results.wording import CITED, PAPER
 from ivicl.version import __version__
 
 ESTIMAND_WORDS = ("title", "short", "meaning", "question", "among", "units")
@@ -55,6 +55,7 @@ def facts() -> dict[str, Any]:
     return {
         "version": __version__,
         "paper": PAPER,
+        "cited": CITED,
         "stamp": saved.stamped({}),
         "empty": {"result": empty(schema, schema), "rung": empty(schema["$defs"]["rung"], schema)},
         "fields": {

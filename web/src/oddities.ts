@@ -33,8 +33,11 @@ export function isClear({ zero, one }: Coding): boolean {
 /** The same refusal, with what may be wrong where the values tell. */
 export function withHint(refused: InputError, found: Value[]): InputError {
   const texts = found.filter((level): level is string => typeof level === "string");
-  const unanswered = texts.find((text) => NO_ANSWER.test(text.trim()));
-  if (unanswered !== undefined) return new InputError(`${refused.message} ${repr(unanswered)} looks like a missing answer: leave those cells empty.`);
+  const unanswered = texts.filter((text) => NO_ANSWER.test(text.trim()));
+  if (unanswered.length) {
+    const words = unanswered.slice(0, 3).map(repr).join(" and ") + (unanswered.length > 1 ? " look" : " looks");
+    return new InputError(`${refused.message} ${words} like a missing answer: leave those cells empty.`);
+  }
   if (texts.length && allLike(texts, NUMBER, DECIMAL_COMMA)) {
     return new InputError(`${refused.message} They look like numbers with a decimal comma: write a decimal point.`);
   }

@@ -172,6 +172,8 @@ def check(
 
 def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
     """What `check` prints for readers."""
+    from ivicl._shared.numbers import shown_p
+
     stage = found.first_stage
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
     lines = [found.headline] if found.headline else []
@@ -186,7 +188,7 @@ def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
     ]
     for inequality in found.inequalities:
         verdict = "VIOLATED" if inequality.violated else "holds"
-        test = f"excess {inequality.excess:+.4f}, one-sided p = {inequality.p_value:.3g}"
+        test = f"excess {inequality.excess:+.4f}, one-sided {shown_p(inequality.p_value)}"
         lines.append(f"  {inequality.name()}: {verdict}, {test}")
     lines.append(f"Findings (worst: {found.grade}):")
     return lines + [f"  {finding.grade:<5} {finding.name}: {finding.text}" for finding in found.findings]

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ivicl._shared.numbers import shown_p
 from ivicl.methods.estimands import estimand
 from ivicl.results import other_questions
 from ivicl.results.diagnostics.findings import TOP_WORTH_SAYING
@@ -43,7 +44,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     strength += "" if stage.partial_f is None else f", partial F = {stage.partial_f:,.1f}"
     shares = f"{100 * stage.treated_if_z1:.1f} % - {100 * stage.treated_if_z0:.1f} %"
     lines.append(("First stage", f"{stage.difference:.4f} (treated {shares}){strength}"))
-    verdict = f"violated in the sample, p = {worst.p_value:.3g}" if worst.violated else "hold in the sample"
+    verdict = f"violated in the sample, {shown_p(worst.p_value)}" if worst.violated else "hold in the sample"
     lines.append(("IV inequalities", verdict))
     lines.append(
         ("Interval", f"{interval(result.lower, result.upper)}  ({result.level}, width {number(result.width)})")

@@ -21,6 +21,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ivicl._shared.numbers import shown_p
 from ivicl._shared.products import cross, times
 from ivicl._shared.scaling import standardise
 from ivicl.data.encoding import weighted_quantile
@@ -101,7 +102,7 @@ def pattern_finding(found: HiddenPattern | None) -> list[Finding]:
         return [Finding(name, "ok", sentence)]
     off = max(found.lower_off, found.upper_off)
     sentence = (
-        f"The covariates act in a way that the method did not capture ({found.pattern}, p = {found.p_value:.2g}): the "
+        f"The covariates act in a way that the method did not capture ({found.pattern}, {shown_p(found.p_value)}): the "
         f"ends may be off by about {off:.2g}."
     )
     remedy = "Give that pattern as a covariate of its own, or compare with another method that uses the covariates."
