@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ivicl.data.columns import show_values
+from ivicl.data.rules import rules
 from ivicl.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -94,7 +96,14 @@ def _excel(content: Content) -> pl.DataFrame:
 
     _need("fastexcel", "an Excel file")
     # polars leaves out empty rows and columns around the table; types are inferred from all rows.
-    return pl.read_excel(content, infer_schema_length=None)
+    frame = pl.read_excel(content, infer_schema_length=None)
+    named = [name for name in frame.columns if not name.startswith("__UNNAMED__")]
+    if len(frame) and len(named) < rules()["file"]["least_columns"]:
+        raise InputError(
+            f"the first row of its first sheet names {show_values(named, 3) or 'nothing'}, which are not the columns "
+            "of a table; move the table to the first sheet, with the names of its columns in the first row."
+        )
+    return frame
 
 
 def _stata(content: Content) -> pl.DataFrame:
