@@ -147,6 +147,19 @@ def test_covariates_that_are_not_what_they_seem() -> None:
     assert "days since 1970" in odd(pl.DataFrame(table | {"y": days}))["dates"]
 
 
+def test_a_word_among_numbers_does_not_turn_them_into_categories_silently(tmp_path) -> None:
+    table = small_table()
+    age = np.where(np.arange(240) % 30 == 0, "refused", (18 + np.arange(240) % 47).astype(str))
+    found = odd(table | {"age": age}, covariates=["age"])
+    assert "'age' is text because of 'refused', though its other values are numbers" in found["numbers as text"]
+    # Stata labels single values of an amount in the same way.
+    frame = pd.DataFrame(table | {"age": np.where(np.arange(240) % 30 == 0, -9, 18 + np.arange(240) % 47)})
+    frame.to_stata(tmp_path / "trial.dta", write_index=False, value_labels={"age": {-9: "refused"}})
+    assert list(odd(read_table(str(tmp_path / "trial.dta")), covariates=["age"])) == ["numbers as text"]
+    grade = np.array(["K", "1", "2", "3", "4+", "none"])[np.arange(240) % 6]
+    assert odd(table | {"grade": grade}, covariates=["grade"]) == {}
+
+
 def test_copies_of_people_with_a_continuous_covariate() -> None:
     rng = np.random.default_rng(1)
     table = small_table() | {"x": rng.normal(size=240)}

@@ -120,6 +120,8 @@ def facts() -> dict[str, Any]:
             "clear_ones": sorted(oddities.CLEAR_ONES),
             "clear_zeros": sorted(oddities.CLEAR_ZEROS),
             "least_rows": oddities.LEAST_ROWS,
+            "least_numbers": oddities.LEAST_NUMBERS,
+            "most_words": oddities.MOST_WORDS,
         },
         "lost_terms": lost_terms.TERMS.reshape(-1, 12).tolist(),
         "counts": datasets.COUNTS,

@@ -54,7 +54,7 @@ export function oddities(outcome: Column, covariates: Column[], codings: Record<
     guessed("treatment", codings["treatment"]!),
     guessed("outcome", codings["outcome"]!),
     missingCode(numbersFromText(outcome), codings["outcome"]!, binary),
-    ...covariates.flatMap((column) => [dates(column), numbersAsText(column), identifiers(column)]),
+    ...covariates.flatMap((column) => [dates(column), numbersAsText(column), numbersButForWords(column), identifiers(column)]),
   ];
   return found.filter((each): each is Oddity => each !== null);
 }
@@ -124,6 +124,19 @@ function numbersAsText(column: Column): Oddity | null {
     name: "numbers as text",
     sentence: `The covariate '${column.name}' is text that looks like ${how} (${showValues(found, 2)}); each value became a category.`,
     remedy: "Write a decimal point, or turn the column into numbers.",
+  };
+}
+
+/** A column of numbers that a few words turned into text. */
+function numbersButForWords(column: Column): Oddity | null {
+  const found = column.kind === "text" ? levels(column) : [];
+  const words = found.filter((level) => !allLike([level], NUMBER, DECIMAL_COMMA));
+  if (!words.length || words.length > KNOWN.most_words || found.length - words.length < KNOWN.least_numbers) return null;
+  const shown = words.map(repr).join(" and ");
+  return {
+    name: "numbers as text",
+    sentence: `The covariate '${column.name}' is text because of ${shown}, though its other values are numbers; each value became a category.`,
+    remedy: "If that is a missing answer, leave those cells empty, and the column is read as numbers; else write one.",
   };
 }
 

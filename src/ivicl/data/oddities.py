@@ -17,6 +17,8 @@ from ivicl.data.suspects import CODES, DATE, DECIMAL_COMMA, NO_ANSWER, NUMBER, a
 
 LEAST_ROWS = 30
 """With fewer rows, nothing is said about values that are all different."""
+LEAST_NUMBERS, MOST_WORDS = 10, 3
+"""A text column of at least so many numbers and at most so many words was meant to be numbers; fewer may be grades."""
 ID_NAME = re.compile(r"(^|_|\W)(id|uuid|guid|pid|key|index|row|rownames|caseid)$|ID$|^unnamed", re.IGNORECASE)
 CLEAR_ONES = {
     *("yes", "y", "true", "t", "treated", "treatment", "treat", "exposed", "intervention", "encouraged", "offered"),
@@ -131,6 +133,21 @@ def _numbers_as_text(column: Column) -> Oddity | None:
     return Oddity("numbers as text", sentence, "Write a decimal point, or turn the column into numbers.")
 
 
+def _numbers_but_for_words(column: Column) -> Oddity | None:
+    """A column of numbers that a few words turned into text."""
+    levels = column.levels() if column.kind == "text" else []
+    words = [level for level in levels if not all_like([level], NUMBER, DECIMAL_COMMA)]
+    if not 0 < len(words) <= MOST_WORDS or len(levels) - len(words) < LEAST_NUMBERS:
+        return None
+    shown = " and ".join(map(repr, words))
+    sentence = (
+        f"The covariate '{column.name}' is text because of {shown}, though its other values are numbers; each value "
+        "became a category."
+    )
+    remedy = "If that is a missing answer, leave those cells empty, and the column is read as numbers; else write one."
+    return Oddity("numbers as text", sentence, remedy)
+
+
 def _ids(column: Column) -> Oddity | None:
     n = len(column)
     if n < LEAST_ROWS:
@@ -152,7 +169,12 @@ def _all_texts(column: Column, *patterns: re.Pattern[str]) -> bool:
     return column.kind == "text" and all_like(column.levels(), *patterns)
 
 
-COVARIATE_RULES: tuple[Callable[[Column], Oddity | None], ...] = (_dates, _numbers_as_text, _ids)
+COVARIATE_RULES: tuple[Callable[[Column], Oddity | None], ...] = (
+    _dates,
+    _numbers_as_text,
+    _numbers_but_for_words,
+    _ids,
+)
 
 
 def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
