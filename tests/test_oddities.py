@@ -15,7 +15,7 @@ from ivicl import IVBounds, IVData, datasets
 from ivicl.data.files import read_table
 from ivicl.errors import InputError
 
-ODD = ("coding", "missing codes", "dates", "numbers as text", "identifiers", "copies")
+ODD = ("coding", "missing codes", "dates", "numbers as text", "identifiers", "copies", "repeats")
 
 
 def odd(table: object, **roles: object) -> dict[str, str]:
@@ -158,6 +158,19 @@ def test_a_word_among_numbers_does_not_turn_them_into_categories_silently(tmp_pa
     assert list(odd(read_table(str(tmp_path / "trial.dta")), covariates=["age"])) == ["numbers as text"]
     grade = np.array(["K", "1", "2", "3", "4+", "none"])[np.arange(240) % 6]
     assert odd(table | {"grade": grade}, covariates=["grade"]) == {}
+
+
+@pytest.mark.parametrize("missing_outcome", ["drop", "bounds"])
+def test_a_covariate_that_repeats_the_treatment_or_the_outcome(missing_outcome) -> None:
+    table = small_table()
+    table = table | {"y": np.where(np.arange(240) % 40 == 7, np.nan, table["y"])}
+    x = {"got it": np.where(table["t"] == 1, "no", "yes"), "score": 40 - 8.5 * np.nan_to_num(table["y"], nan=1.0)}
+    sentences = {"got it": "'got it=yes' says in every row what the treatment 't'", "score": "the outcome 'y' says"}
+    for name, sentence in sentences.items():
+        found = odd(table | x, covariates=[name, "old"], missing_outcome=missing_outcome)
+        assert list(found) == ["repeats"] and sentence in found["repeats"] and "Leave it out" in found["repeats"]
+    almost = np.where(np.arange(240) == 200, 1 - table["t"], table["t"])
+    assert odd(table | {"x": almost, "same": np.full(240, 0.1)}, covariates=["x", "same"]) == {}
 
 
 def test_copies_of_people_with_a_continuous_covariate() -> None:

@@ -122,6 +122,7 @@ def facts() -> dict[str, Any]:
             "least_rows": oddities.LEAST_ROWS,
             "least_numbers": oddities.LEAST_NUMBERS,
             "most_words": oddities.MOST_WORDS,
+            "same": oddities.SAME,
         },
         "lost_terms": lost_terms.TERMS.reshape(-1, 12).tolist(),
         "counts": datasets.COUNTS,

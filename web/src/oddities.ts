@@ -1,5 +1,5 @@
 // What looks wrong in a column although it can be read: each becomes a finding, so that no guess stays silent. As in ivicl/data/oddities.py.
-import { levels, numbersFromText, type Coding, type Column } from "./columns";
+import { levels, numbersFromText, type Coding, type Column, type Encoded } from "./columns";
 import { FACTS, InputError } from "./facts";
 import { commas, g, repr, show, showValues, type Value } from "./text";
 
@@ -159,6 +159,32 @@ function identifiers(column: Column): Oddity | null {
 }
 
 /** Rows that are there more than once although a covariate is continuous; `others` are the columns beside x. */
+/** Encoded covariates that say what the treatment or the outcome says. */
+export function repeats(encoded: Encoded[], roles: [string, string, ArrayLike<number>][]): Oddity[] {
+  return encoded.flatMap(([name, values]) =>
+    roles
+      .filter(([, , told]) => told.length >= KNOWN.least_rows && correlation(values, told) >= KNOWN.same)
+      .map(([role, column]) => ({
+        name: "repeats",
+        sentence: `The covariate '${name}' says in every row what the ${role} '${column}' says.`,
+        remedy: "Leave it out: covariates are what was known before the assignment.",
+      })),
+  );
+}
+
+/** The size of the correlation; NaN if one of the two does not vary. */
+function correlation(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const n = a.length;
+  let [meanA, meanB] = [0, 0];
+  for (let i = 0; i < n; i++) [meanA, meanB] = [meanA + a[i]! / n, meanB + b[i]! / n];
+  let [aa, bb, ab] = [0, 0, 0];
+  for (let i = 0; i < n; i++) {
+    const [u, v] = [a[i]! - meanA, b[i]! - meanB];
+    [aa, bb, ab] = [aa + u * u, bb + v * v, ab + u * v];
+  }
+  return Math.abs(ab) / Math.sqrt(aa * bb);
+}
+
 export function copies(x: Column[], others: Column[]): Oddity[] {
   const n = others[0]!.missing.length;
   const continuous = x.filter((column) => column.kind === "number" && !column.numbers.every(Number.isInteger));

@@ -6,7 +6,7 @@ A rule here must not fire on ordinary data, of which `tests/test_oddities.py` ha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ LEAST_ROWS = 30
 """With fewer rows, nothing is said about values that are all different."""
 LEAST_NUMBERS, MOST_WORDS = 10, 3
 """A text column of at least so many numbers and at most so many words was meant to be numbers; fewer may be grades."""
+SAME = 1 - 1e-9
+"""Columns with a correlation of this size say the same."""
 ID_NAME = re.compile(r"(^|_|\W)(id|uuid|guid|pid|key|index|row|rownames|caseid)$|ID$|^unnamed", re.IGNORECASE)
 CLEAR_ONES = {
     *("yes", "y", "true", "t", "treated", "treatment", "treat", "exposed", "intervention", "encouraged", "offered"),
@@ -175,6 +177,27 @@ COVARIATE_RULES: tuple[Callable[[Column], Oddity | None], ...] = (
     _numbers_but_for_words,
     _ids,
 )
+
+
+def repeats(encoded: Iterable[tuple[str, np.ndarray]], roles: Mapping[str, tuple[str, np.ndarray]]) -> list[Oddity]:
+    """Encoded covariates that say what the treatment or the outcome says; `roles` has the name and values of each."""
+    found = []
+    for name, values in encoded:
+        for role, (column, told) in roles.items():
+            if len(told) < LEAST_ROWS or _correlation(values[:1000], told[:1000]) < SAME:
+                continue  # nearly always: the first rows tell, without a pass over millions
+            if _correlation(values, told) >= SAME:
+                sentence = f"The covariate '{name}' says in every row what the {role} '{column}' says."
+                remedy = "Leave it out: covariates are what was known before the assignment."
+                found.append(Oddity("repeats", sentence, remedy))
+    return found
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """The size of the correlation; nan, which is not below anything, if one of the two does not vary."""
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return abs(float(a @ b)) / size if size else float("nan")
 
 
 def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
