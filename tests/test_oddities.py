@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -170,6 +171,9 @@ def test_a_covariate_that_repeats_the_treatment_or_the_outcome(missing_outcome) 
         found = odd(table | x, covariates=[name, "old"], missing_outcome=missing_outcome)
         assert list(found) == ["repeats"] and sentence in found["repeats"] and "Leave it out" in found["repeats"]
     almost = np.where(np.arange(240) == 200, 1 - table["t"], table["t"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "repeats" in odd(table | {"x": 1e300 * table["t"]}, covariates=["x"])
     assert odd(table | {"x": almost, "same": np.full(240, 0.1)}, covariates=["x", "same"]) == {}
 
 

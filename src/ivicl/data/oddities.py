@@ -5,6 +5,7 @@ A rule here must not fire on ordinary data, of which `tests/test_oddities.py` ha
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -194,10 +195,15 @@ def repeats(encoded: Iterable[tuple[str, np.ndarray]], roles: Mapping[str, tuple
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """The size of the correlation; nan, which is not below anything, if one of the two does not vary."""
-    a, b = a - a.mean(), b - b.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return abs(float(a @ b)) / size if size else float("nan")
+    """The size of the correlation: 0 if only one of the two varies; nan, which is below nothing, if neither does."""
+    sides = []
+    for values in (a, b):
+        scaled = values / (np.abs(values).max() or 1.0)  # squares of what is left cannot overflow
+        sides.append(scaled - scaled.mean())
+    first, second = (math.sqrt(float(side @ side)) for side in sides)
+    if not first or not second:
+        return 0.0 if first or second else math.nan
+    return abs(float(sides[0] @ sides[1])) / (first * second)
 
 
 def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:
