@@ -145,6 +145,14 @@ def files(rng: np.random.Generator) -> dict[str, dict[str, Any]]:
         "text": written({"z": plain["z"], "t": plain["t"], "y": np.round(plain["score"], 2), "age": plain["age"]}),
         "roles": basic | {"covariates": ["age"], "outcome_range": [-5, 5]},
     }
+    plain = people(rng, 240)
+    found["covariates that were not meant so"] = {
+        "text": written({
+            "z": plain["z"], "t": plain["t"], "y": plain["y"], "age": blanked(rng, plain["age"], "refused"),
+            "took it": [("yes", "no")[v] for v in plain["t"]],
+        }),
+        "roles": basic | {"covariates": ["age", "took it"]},
+    }  # fmt: skip
     return found
 
 

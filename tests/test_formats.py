@@ -98,8 +98,8 @@ def test_value_labels_become_categories_in_their_order(tmp_path: Path) -> None:
         ("trial.json", b'{"z": [0, 1]}', "one object a line"),
         ("trial.zip", b"PK\x03\x04", "unpack it first"),
         ("trial.jsonl", b'{"z": 0, "t": \n', "cannot be read"),
-        ("trial.dta", b"not stata at all", "cannot be read"),
-        ("trial.xlsx", b"not a workbook", "cannot be read"),
+        ("trial.dta", b"\x00not stata at all", "cannot be read"),
+        ("trial.xlsx", b"\x00not a workbook", "cannot be read"),
     ],
 )
 def test_refusals_name_the_remedy(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
@@ -144,3 +144,17 @@ def test_from_a_stata_file_to_bounds(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     result = IVBounds(method="balke-pearl").fit(read_table(str(path)), weights="w", **ROLES)
     assert f"{result.lower:.6f}"[:6] in done.stdout
+
+
+@pytest.mark.parametrize(("first_row", "sheet"), [(2, "data"), (0, "second")])
+def test_a_workbook_whose_first_row_is_no_header_says_what_to_move(tmp_path: Path, first_row: int, sheet: str) -> None:
+    """A title above the table, or a sheet of remarks before it."""
+    pytest.importorskip("fastexcel")
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "trial.xlsx") as book:
+        book.add_worksheet("first").write_column(0, 0, ["Trial of 2024", "made by us"])
+        place = book.get_worksheet_by_name("first") if sheet == "data" else book.add_worksheet(sheet)
+        for row, values in enumerate([("z", "t", "y"), (0, 0, 1), (1, 1, 0)]):
+            place.write_row(first_row + row, 0, values)
+    with pytest.raises(InputError, match="'Trial of 2024', which are not the columns of a table; move the table to"):
+        read_table(str(tmp_path / "trial.xlsx"))

@@ -9,11 +9,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from ivicl import IVBounds, compare, plan
+from ivicl import BoundsResult, IVBounds, compare, plan
 from ivicl.results.tables import _tex
 
+WIDE = r"\usepackage[a4paper, margin=2.5cm]{geometry}"
 PAPER = r"""\documentclass{article}
-\usepackage[a4paper, margin=2.5cm]{geometry}
+%s
 \usepackage{booktabs}
 \setlength{\parindent}{0pt}
 \begin{document}
@@ -43,16 +44,32 @@ def tables() -> dict[str, str]:
     return {name: each.to_latex() for name, each in found.items()}
 
 
+def network() -> BoundsResult:
+    """The widest tables: amounts of thousands, below zero too."""
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 2, 600)
+    t = z * rng.integers(0, 2, 600)
+    people = {"z": z, "t": t, "pay": rng.normal(20_000, 20_000, 600).round(), "age": rng.integers(20, 60, 600)}
+    return IVBounds().fit(people, outcome="pay", treatment="t", instrument="z", covariates=["age"])
+
+
 def test_a_minus_is_a_minus_and_a_bracket_does_not_end_the_row():
     assert _tex("[-0.2, 3-4] x-1 -5") == "{}[$-$0.2,~3-4] x-1 $-$5"
     assert _tex("* 5 %") == r"{}* 5 \%"
 
 
 def test_it_compiles(tmp_path):
+    compile_without_overrun(tmp_path, WIDE, tables())
+
+
+def test_a_result_fits_the_narrow_page_of_an_article(tmp_path):
+    compile_without_overrun(tmp_path, "", {"result": tables()["result"], "network": network().to_latex()})
+
+
+def compile_without_overrun(tmp_path, page, texts):
     if not shutil.which("pdflatex") or subprocess.run(["kpsewhich", "booktabs.sty"], check=False).returncode:
         pytest.skip("no pdflatex with booktabs here; Debian has them in texlive-latex-recommended")
-    texts = tables()
-    (tmp_path / "paper.tex").write_text(PAPER % "\n\n\\bigskip\n\n".join(texts.values()), encoding="utf-8")
+    (tmp_path / "paper.tex").write_text(PAPER % (page, "\n\n\\bigskip\n\n".join(texts.values())), encoding="utf-8")
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
     assert done.returncode == 0, done.stdout[-2000:]

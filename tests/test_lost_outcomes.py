@@ -189,7 +189,7 @@ def test_uneven_loss_is_a_look_with_by_how_much_and_what_to_do() -> None:
     finding = next(f for f in res.findings if f.name == "lost outcomes")
     losses = res.diagnostics.losses
     assert losses is not None and finding.grade == "look" and res.grade == "look"
-    assert losses.p_arms < 0.01 and "between the arms (p = " in finding.sentence
+    assert losses.p_arms < 0.01 and "between the arms (p < 0.0001)" in finding.sentence
     assert f"{losses.lower_move:.3g} further down" in finding.sentence and "--missing-outcome bounds" in finding.remedy
     free = IVBounds(method="balke-pearl").fit(lossy_table(), **ROLES, missing_outcome="bounds")
     assert res.lower - losses.lower_move == pytest.approx(free.lower)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from ivicl import IVBounds, IVData, datasets
 from ivicl.data.files import read_table
 from ivicl.errors import InputError
 
-ODD = ("coding", "missing codes", "dates", "numbers as text", "identifiers", "copies")
+ODD = ("coding", "missing codes", "dates", "numbers as text", "identifiers", "copies", "repeats")
 
 
 def odd(table: object, **roles: object) -> dict[str, str]:
@@ -145,6 +146,35 @@ def test_covariates_that_are_not_what_they_seem() -> None:
     assert odd(table | {"x": shuffled}, covariates=["x"]) == {}
     assert list(odd(table | {"person_id": shuffled}, covariates=["person_id"])) == ["identifiers"]
     assert "days since 1970" in odd(pl.DataFrame(table | {"y": days}))["dates"]
+
+
+def test_a_word_among_numbers_does_not_turn_them_into_categories_silently(tmp_path) -> None:
+    table = small_table()
+    age = np.where(np.arange(240) % 30 == 0, "refused", (18 + np.arange(240) % 47).astype(str))
+    found = odd(table | {"age": age}, covariates=["age"])
+    assert "'age' is text because of 'refused', though its other values are numbers" in found["numbers as text"]
+    # Stata labels single values of an amount in the same way.
+    frame = pd.DataFrame(table | {"age": np.where(np.arange(240) % 30 == 0, -9, 18 + np.arange(240) % 47)})
+    frame.to_stata(tmp_path / "trial.dta", write_index=False, value_labels={"age": {-9: "refused"}})
+    assert list(odd(read_table(str(tmp_path / "trial.dta")), covariates=["age"])) == ["numbers as text"]
+    grade = np.array(["K", "1", "2", "3", "4+", "none"])[np.arange(240) % 6]
+    assert odd(table | {"grade": grade}, covariates=["grade"]) == {}
+
+
+@pytest.mark.parametrize("missing_outcome", ["drop", "bounds"])
+def test_a_covariate_that_repeats_the_treatment_or_the_outcome(missing_outcome) -> None:
+    table = small_table()
+    table = table | {"y": np.where(np.arange(240) % 40 == 7, np.nan, table["y"])}
+    x = {"got it": np.where(table["t"] == 1, "no", "yes"), "score": 40 - 8.5 * np.nan_to_num(table["y"], nan=1.0)}
+    sentences = {"got it": "'got it=yes' says in every row what the treatment 't'", "score": "the outcome 'y' says"}
+    for name, sentence in sentences.items():
+        found = odd(table | x, covariates=[name, "old"], missing_outcome=missing_outcome)
+        assert list(found) == ["repeats"] and sentence in found["repeats"] and "Leave it out" in found["repeats"]
+    almost = np.where(np.arange(240) == 200, 1 - table["t"], table["t"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "repeats" in odd(table | {"x": 1e300 * table["t"]}, covariates=["x"])
+    assert odd(table | {"x": almost, "same": np.full(240, 0.1)}, covariates=["x", "same"]) == {}
 
 
 def test_copies_of_people_with_a_continuous_covariate() -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from ivicl import BoundsResult, IVBounds
-from ivicl.errors import InputError
+from ivicl.errors import DesignWarning, InputError
 from ivicl.methods.pretrained.runtime import Model
 from stand_in import StandIn, made_up
 
@@ -93,3 +94,36 @@ def test_the_combination_is_explained(fits):
 def test_a_path_that_cannot_be_written(fits, tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         fits["binary"].report(tmp_path / "no" / "folder.html")
+
+
+def test_the_methods_paragraph_says_what_a_reader_of_the_paper_asks():
+    """Outcome and values, who was treated in the study's own words, the paper behind the method, and the design."""
+    from ivicl.results.report.words import data_rows, methods_paragraph
+
+    rng = np.random.default_rng(5)
+    school, n = np.repeat(np.arange(40), 10), 400
+    z, weight = school % 2, rng.choice([1.0, 2.5], n)
+    t, y = z * (rng.random(n) < 0.7), rng.random(n) < 0.5
+    table = {"lot": np.where(z == 1, "won", "lost"), "went": t, "exam": np.where(y, "passed", "failed")}
+    roles = {"outcome": "exam", "treatment": "went", "instrument": "lot"}
+    designed = {"cluster": "school", "sampling_weights": "weight"}
+    result = IVBounds().fit(table | {"school": school, "weight": weight}, **roles, **designed)
+    text = methods_paragraph(result)
+    assert "The outcome is 'exam' (passed is 1, failed is 0), the treatment 'went'. " in text
+    assert re.search(r"treated \d\d\.\d % with lot = won, 0\.0 % with lot = lost", text)
+    assert "(Balazadeh et al., 2026; ivicl " in text
+    assert "The interval allows for the design: 20 clusters with Z = 0, 20 with Z = 1, assigned by cluster; " in text
+    assert "the answer is about the population they stand for" in text
+    words = dict(data_rows(result))
+    assert words["Design"] == result.diagnostics.design.in_short()
+    assert words["Instrument (Z)"] == "lot: won is 1, lost is 0"
+
+
+def test_no_p_value_is_zero_and_no_amount_has_digits_that_nobody_knows():
+    table = {"z": [0, 1] * 200, "t": [1] * 380 + [0] * 20, "y": [0, 1] * 200, "pay": [1000.0, 30000.0] * 200}
+    with pytest.warns(DesignWarning, match=r"one-sided p < 0\.0001"):
+        result = IVBounds("balke-pearl").fit(table, **ROLES)
+    assert "p = 0" not in result.summary() and "violated in the sample, p < 0.0001" in result.summary()
+    with pytest.warns(DesignWarning):
+        result = IVBounds("manski").fit(table, **ROLES | {"outcome": "pay"}, outcome_range=(0, 40000))
+    assert re.search(r"Interval +\[-?\d{4,5}\.\d, \d{4,5}\.\d\]", result.summary())

@@ -24,7 +24,7 @@ from ivicl.methods.pretrained.runtime import Model
 from ivicl.methods.registry import shipped
 from ivicl.results import saved
 from ivicl.results.diagnostics import findings, losses
-from ivicl.results.wording import PAPER
+from ivicl.results.wording import CITED, PAPER
 from ivicl.version import __version__
 
 ESTIMAND_WORDS = ("title", "short", "meaning", "question", "among", "units")
@@ -55,6 +55,7 @@ def facts() -> dict[str, Any]:
     return {
         "version": __version__,
         "paper": PAPER,
+        "cited": CITED,
         "stamp": saved.stamped({}),
         "empty": {"result": empty(schema, schema), "rung": empty(schema["$defs"]["rung"], schema)},
         "fields": {
@@ -119,6 +120,9 @@ def facts() -> dict[str, Any]:
             "clear_ones": sorted(oddities.CLEAR_ONES),
             "clear_zeros": sorted(oddities.CLEAR_ZEROS),
             "least_rows": oddities.LEAST_ROWS,
+            "least_numbers": oddities.LEAST_NUMBERS,
+            "most_words": oddities.MOST_WORDS,
+            "same": oddities.SAME,
         },
         "lost_terms": lost_terms.TERMS.reshape(-1, 12).tolist(),
         "counts": datasets.COUNTS,

@@ -13,7 +13,7 @@ import {
 } from "./columns";
 import type { Table } from "./csv";
 import { InputError, note, refusal } from "./facts";
-import { copies, oddities, type Oddity } from "./oddities";
+import { copies, oddities, repeats, type Oddity } from "./oddities";
 import { g, repr, showValues, type Value } from "./text";
 
 export interface Data {
@@ -133,6 +133,7 @@ export function fromTable(table: Table, roles: Roles): Data {
   const [zKept, tKept, yKept] = [take(z, keep), take(t, keep), take(y, keep)];
   const odd = oddities(yKept, xKept, codings, outcome.binary);
   if (roles.weights === null) odd.push(...copies(xKept, [zKept, tKept, yKept]));
+  odd.push(...repeats(encoded, [["treatment", t.name, tCoded], ["outcome", y.name, outcome.values]]));
   return {
     x: encoded.map(([, values]) => values),
     z: zCoded,

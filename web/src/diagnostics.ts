@@ -4,7 +4,7 @@ import { people as peopleOf, type Data } from "./data";
 import { LIMITS } from "./facts";
 import { lossesOf, lossFinding, madeByTheTop, type Losses } from "./losses";
 import { chiSquaredTail, eigen, expit, solve } from "./special";
-import { capitalised, commas, g, percent } from "./text";
+import { capitalised, commas, g, percent, shownP } from "./text";
 import { arms, checkCounts, countCells, type Inequality } from "./theory";
 
 export type Grade = "ok" | "look" | "stop";
@@ -358,7 +358,7 @@ function inequalityFinding(inequalities: Inequality[]): Finding {
   const name = "instrumental inequalities";
   const worst = worstInequality(inequalities);
   if (!worst.violated) return finding(name, "ok", "The sample does not contradict the instrument: all four inequalities hold.");
-  const what = `${worst.name} fails by ${worst.excess.toFixed(3)} in the sample (one-sided p = ${g(worst.p_value, 2)})`;
+  const what = `${worst.name} fails by ${worst.excess.toFixed(3)} in the sample (one-sided ${shownP(worst.p_value)})`;
   if (worst.p_value < LIMITS.violated_p / inequalities.length) {
     const remedy = "Check how the data are coded; if it is as you think, the instrument is not valid.";
     return finding(name, "stop", `The data contradict the instrument: ${what}, more than chance explains.`, remedy);

@@ -3,7 +3,7 @@ import type { Data } from "./data";
 import type { Finding } from "./diagnostics";
 import { FACTS, LIMITS } from "./facts";
 import { chiSquaredTail } from "./special";
-import { commas, g, percent } from "./text";
+import { commas, g, percent, shownP } from "./text";
 import { arms, nearestLaw, sharpEnds } from "./theory";
 
 export interface Losses {
@@ -118,8 +118,8 @@ function moved(arm: number[], place: number, share: number): number[] {
 export function lossFinding(found: Losses | null, span: number): Finding[] {
   if (!found) return [];
   const uneven = [];
-  if (found.p_arms < LIMITS.uneven_p) uneven.push(`between the arms (p = ${g(found.p_arms, 2)})`);
-  if (found.p_treatment < LIMITS.uneven_p) uneven.push(`between treated and untreated (p = ${g(found.p_treatment, 2)})`);
+  if (found.p_arms < LIMITS.uneven_p) uneven.push(`between the arms (${shownP(found.p_arms)})`);
+  if (found.p_treatment < LIMITS.uneven_p) uneven.push(`between treated and untreated (${shownP(found.p_treatment)})`);
   const differs = uneven.length ? `; it differs ${uneven.join(" and ")} by more than chance explains` : "";
   const sentence =
     `The outcome is lost for ${percent(found.share_z0)} of the people with Z = 0 and ${percent(found.share_z1)} of those with Z = 1${differs}. ` +

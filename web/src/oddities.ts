@@ -1,5 +1,5 @@
 // What looks wrong in a column although it can be read: each becomes a finding, so that no guess stays silent. As in ivicl/data/oddities.py.
-import { levels, numbersFromText, type Coding, type Column } from "./columns";
+import { levels, numbersFromText, type Coding, type Column, type Encoded } from "./columns";
 import { FACTS, InputError } from "./facts";
 import { commas, g, repr, show, showValues, type Value } from "./text";
 
@@ -33,8 +33,11 @@ export function isClear({ zero, one }: Coding): boolean {
 /** The same refusal, with what may be wrong where the values tell. */
 export function withHint(refused: InputError, found: Value[]): InputError {
   const texts = found.filter((level): level is string => typeof level === "string");
-  const unanswered = texts.find((text) => NO_ANSWER.test(text.trim()));
-  if (unanswered !== undefined) return new InputError(`${refused.message} ${repr(unanswered)} looks like a missing answer: leave those cells empty.`);
+  const unanswered = texts.filter((text) => NO_ANSWER.test(text.trim()));
+  if (unanswered.length) {
+    const words = unanswered.slice(0, 3).map(repr).join(" and ") + (unanswered.length > 1 ? " look" : " looks");
+    return new InputError(`${refused.message} ${words} like a missing answer: leave those cells empty.`);
+  }
   if (texts.length && allLike(texts, NUMBER, DECIMAL_COMMA)) {
     return new InputError(`${refused.message} They look like numbers with a decimal comma: write a decimal point.`);
   }
@@ -51,7 +54,7 @@ export function oddities(outcome: Column, covariates: Column[], codings: Record<
     guessed("treatment", codings["treatment"]!),
     guessed("outcome", codings["outcome"]!),
     missingCode(numbersFromText(outcome), codings["outcome"]!, binary),
-    ...covariates.flatMap((column) => [dates(column), numbersAsText(column), identifiers(column)]),
+    ...covariates.flatMap((column) => [dates(column), numbersAsText(column), numbersButForWords(column), identifiers(column)]),
   ];
   return found.filter((each): each is Oddity => each !== null);
 }
@@ -124,6 +127,19 @@ function numbersAsText(column: Column): Oddity | null {
   };
 }
 
+/** A column of numbers that a few words turned into text. */
+function numbersButForWords(column: Column): Oddity | null {
+  const found = column.kind === "text" ? levels(column) : [];
+  const words = found.filter((level) => !allLike([level], NUMBER, DECIMAL_COMMA));
+  if (!words.length || words.length > KNOWN.most_words || found.length - words.length < KNOWN.least_numbers) return null;
+  const shown = words.map(repr).join(" and ");
+  return {
+    name: "numbers as text",
+    sentence: `The covariate '${column.name}' is text because of ${shown}, though its other values are numbers; each value became a category.`,
+    remedy: "If that is a missing answer, leave those cells empty, and the column is read as numbers; else write one.",
+  };
+}
+
 function identifiers(column: Column): Oddity | null {
   const n = column.missing.length;
   if (n < KNOWN.least_rows) return null;
@@ -143,6 +159,32 @@ function identifiers(column: Column): Oddity | null {
 }
 
 /** Rows that are there more than once although a covariate is continuous; `others` are the columns beside x. */
+/** Encoded covariates that say what the treatment or the outcome says. */
+export function repeats(encoded: Encoded[], roles: [string, string, ArrayLike<number>][]): Oddity[] {
+  return encoded.flatMap(([name, values]) =>
+    roles
+      .filter(([, , told]) => told.length >= KNOWN.least_rows && correlation(values, told) >= KNOWN.same)
+      .map(([role, column]) => ({
+        name: "repeats",
+        sentence: `The covariate '${name}' says in every row what the ${role} '${column}' says.`,
+        remedy: "Leave it out: covariates are what was known before the assignment.",
+      })),
+  );
+}
+
+/** The size of the correlation; NaN if one of the two does not vary. */
+function correlation(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  const n = a.length;
+  let [meanA, meanB] = [0, 0];
+  for (let i = 0; i < n; i++) [meanA, meanB] = [meanA + a[i]! / n, meanB + b[i]! / n];
+  let [aa, bb, ab] = [0, 0, 0];
+  for (let i = 0; i < n; i++) {
+    const [u, v] = [a[i]! - meanA, b[i]! - meanB];
+    [aa, bb, ab] = [aa + u * u, bb + v * v, ab + u * v];
+  }
+  return Math.abs(ab) / Math.sqrt(aa * bb);
+}
+
 export function copies(x: Column[], others: Column[]): Oddity[] {
   const n = others[0]!.missing.length;
   const continuous = x.filter((column) => column.kind === "number" && !column.numbers.every(Number.isInteger));

@@ -1,5 +1,10 @@
 // Numbers and values as Python writes them, so that the page and the package say the same.
 
+/** A p-value with two significant digits; and never 0, which no p-value is. */
+export function shownP(p: number): string {
+  return p < 1e-4 ? "p < 0.0001" : `p = ${g(p, 2)}`;
+}
+
 /** Python's f"{value:.{digits}g}". */
 export function g(value: number, digits = 6): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";

@@ -6,6 +6,9 @@ import { lostInShort, totalLost } from "./losses";
 import { levelOf, partsOf, type Result } from "./result";
 import { capitalised, commas, g, percent, repr, rounded, roundedInterval, show } from "./text";
 
+/** As the sentences of the findings call them. */
+const LETTERS: Record<string, string> = { instrument: "Z", treatment: "T", outcome: "Y" };
+
 function estimand(result: Result) {
   return ESTIMANDS[result.estimand]!;
 }
@@ -89,13 +92,22 @@ export function peopleOf(result: Result): string {
   return commas(result.n) + (result.n !== result.n_rows ? ` in ${commas(result.n_rows)} rows` : "");
 }
 
+/** What 1 and 0 stand for; empty if there is nothing to explain: 0 and 1, or an amount. */
+function valuesOf(coding: Coding): string {
+  return isPlain(coding) ? "" : `${show(coding.one!)} is 1, ${coding.zero === null ? "None" : show(coding.zero)} is 0`;
+}
+
+function told(coding: Coding): string {
+  const values = valuesOf(coding);
+  return values ? `'${coding.column}' (${values})` : `'${coding.column}'`;
+}
+
 export function dataRows(result: Result): [string, string][] {
   const rows: [string, string][] = [];
   for (const role of ["instrument", "treatment", "outcome"]) {
     const coding = result.codings[role];
     if (!coding) continue;
-    const values = coding.one === null ? "" : `: ${show(coding.one)} is 1, ${coding.zero === null ? "None" : show(coding.zero)} is 0`;
-    rows.push([capitalised(role), coding.column + values]);
+    rows.push([`${capitalised(role)} (${LETTERS[role]})`, [coding.column, valuesOf(coding)].filter(Boolean).join(": ")]);
   }
   if (!result.binary) rows.push(["Outcome's range", `${g(result.outcome_range[0])} to ${g(result.outcome_range[1])}`]);
   const stage = result.diagnostics.first_stage;
@@ -134,16 +146,18 @@ function denials(result: Result): string[] {
 export function methodsParagraph(result: Result): string {
   const stage = result.diagnostics.first_stage;
   const alpha = result.alpha;
-  let text = `We bounded ${estimand(result).meaning} with ${nameOf(result, "instrument")} as an instrumental variable for ${nameOf(result, "treatment")}`;
-  text += ` (N = ${commas(result.n)}; treated ${percent(stage.treated_if_z1)} with the instrument at 1, ${percent(stage.treated_if_z0)} with it at 0). `;
-  text += `The method is ${result.procedure} (ivicl ${result.version}, '${result.method}', model ${result.model.name}, sha256 ${result.model.sha256.slice(0, 12)}); `;
+  let text = `We bounded ${estimand(result).meaning} with ${nameOf(result, "instrument")} as an instrumental variable`;
+  text += ` (N = ${commas(result.n)}; treated ${percent(stage.treated_if_z1)} with ${armOf(result, 1)}, ${percent(stage.treated_if_z0)} with ${armOf(result, 0)}). `;
+  const { treatment, outcome } = result.codings;
+  if (treatment && outcome) text += `The outcome is ${told(outcome)}, the treatment ${told(treatment)}. `;
+  text += `The method is ${result.procedure} (${FACTS.cited}; ivicl ${result.version}, '${result.method}', model ${result.model.name}, sha256 ${result.model.sha256.slice(0, 12)}); `;
   text += result.adjusted ? `covariates were ${result.variables.join(", ")}. ` : "no covariates were used. ";
   text += `The interval ${roundedInterval(result.lower, result.upper)} is a ${g(100 * (1 - alpha))} % credible interval for the identified set: `;
   text += `from the ${g(50 * alpha)} % quantile of its lower end to the ${g(100 - 50 * alpha)} % quantile of its upper end, by their posterior distributions. `;
   const { losses } = result.diagnostics;
   if (losses) {
-    text += `Outcomes were missing for ${commas(totalLost(losses))} people (${percent(losses.share_z0)} with the instrument at 0, `;
-    text += `${percent(losses.share_z1)} with it at 1); they were left out. `;
+    text += `Outcomes were missing for ${commas(totalLost(losses))} people (${percent(losses.share_z0)} with ${armOf(result, 0)}, `;
+    text += `${percent(losses.share_z1)} with ${armOf(result, 1)}); they were left out. `;
   }
   const cuts = result.thresholds;
   if (cuts) {

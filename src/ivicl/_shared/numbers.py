@@ -16,5 +16,15 @@ def rounded(value: float, width: float) -> str:
     return text.replace("-0", "0", 1) if float(text.replace(",", "")) == 0 else text
 
 
+def shown_p(p: float) -> str:
+    """Two significant digits; and never 0, which no p-value is.
+
+    Examples:
+        >>> shown_p(0.0321), shown_p(1e-9)
+        ('p = 0.032', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
 def rounded_interval(lower: float, upper: float) -> str:
     return f"[{rounded(lower, upper - lower)}, {rounded(upper, upper - lower)}]"

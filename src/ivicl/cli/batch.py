@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ivicl.cli import flags
 from ivicl.cli.flag_groups import with_flag_groups
-from ivicl.cli.output import PlotFile
+from ivicl.cli.output import PlotFile, refuse_an_input
 from ivicl.errors import InputError
 
 
@@ -66,6 +67,7 @@ def batch(
     ]
     if not roles:
         raise InputError("--outcome names no column.")
+    refuse_an_input(Path(output), source)
     estimator.request()
     if output == "-" and plot is not None:
         raise InputError("--plot needs an output file; standard output keeps no rows to draw.")

@@ -55,7 +55,7 @@ def compare(
     from ivicl.data.scanning import open_table
     from ivicl.scale.compare import USUAL, check, compare_on
 
-    chosen = choose_format(output_format, output, Format)
+    chosen = choose_format(output_format, output, Format, source)
     estimators = [_estimator(text, alpha, seed) for text in method or USUAL]
     check(estimators)
     roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from ivicl.cli import flags
+from ivicl.cli.output import refuse_an_input
 from ivicl.errors import InputError
 
 
@@ -50,6 +51,7 @@ def convert_rct(
 
     if out.suffix not in (".csv", ".parquet"):
         raise InputError(f"--output must end in .csv or .parquet, but is '{out}'.")
+    refuse_an_input(out, [source])
     seen, unseen = flags.names(observed), flags.names(hidden)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # they are in the record, and printed below

@@ -58,7 +58,7 @@ def fit(
     strict: flags.Strict = False,
 ) -> None:
     """Bounds on the average effect, from a table with one row per person (or a row of weight k for k people)."""
-    chosen = choose_format(output_format, output, Format)
+    chosen = choose_format(output_format, output, Format, source)
     estimator = flags.estimator(method, alpha, seed, _with_flags(option, combine, thresholds, model, estimand, assume))
     roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)
     _get_ready_beside(estimator)
@@ -125,7 +125,7 @@ def check(
     from ivicl._shared.records import json_safe
     from ivicl.results.diagnostics.findings import diagnose
 
-    chosen = choose_format(output_format, output, TableOrJson)
+    chosen = choose_format(output_format, output, TableOrJson, source)
     roles = columns.roles(outcome, treatment, instrument, one, missing_outcome)
     data = _read(source, roles)
     found = diagnose(data)
@@ -147,6 +147,8 @@ def check(
 
 def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
     """What `check` prints for readers."""
+    from ivicl._shared.numbers import shown_p
+
     stage = found.first_stage
     strength = "" if stage.f is None else f", F = {stage.f:,.1f}"
     lines = [found.headline] if found.headline else []
@@ -161,7 +163,7 @@ def _lines_of(found: Diagnostics, data: IVData) -> list[str]:
     ]
     for inequality in found.inequalities:
         verdict = "VIOLATED" if inequality.violated else "holds"
-        test = f"excess {inequality.excess:+.4f}, one-sided p = {inequality.p_value:.3g}"
+        test = f"excess {inequality.excess:+.4f}, one-sided {shown_p(inequality.p_value)}"
         lines.append(f"  {inequality.name()}: {verdict}, {test}")
     lines.append(f"Findings (worst: {found.grade}):")
     return lines + [f"  {finding.grade:<5} {finding.name}: {finding.text}" for finding in found.findings]

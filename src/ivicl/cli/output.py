@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -103,12 +104,25 @@ FORMAT_OF_ENDING = {".txt": "table", ".json": "json", ".csv": "csv", ".md": "md"
 STANDARD_OUTPUT = Path("-")
 
 
-def choose_format(asked: AnyFormat | None, output: Path | None, known: type[AnyFormat]) -> AnyFormat:
+def refuse_an_input(output: Path, sources: Sequence[str]) -> None:
+    """Raise an InputError if the output would replace a table that is read."""
+    if not output.is_file():
+        return
+    for name in (each for source in sources for each in (source, *glob.glob(source, recursive=True))):
+        if Path(name).is_file() and output.samefile(name):
+            raise InputError(f"--output {output} is the table that is read, and would be replaced; name another file.")
+
+
+def choose_format(
+    asked: AnyFormat | None, output: Path | None, known: type[AnyFormat], sources: Sequence[str] = ()
+) -> AnyFormat:
     """The format that is asked for, by name or by the ending of the output; called before anything is computed.
 
     Raises:
-        InputError: the ending is of no known format, or the output's folder does not exist.
+        InputError: the ending is of no known format, the output's folder does not exist, or it is one of the sources.
     """
+    if output is not None:
+        refuse_an_input(output, sources)
     if output is not None and output != STANDARD_OUTPUT and not output.absolute().parent.is_dir():
         raise InputError(f"the folder of --output {output} does not exist; make it first, or name another.")
     if output is not None and output.is_dir():

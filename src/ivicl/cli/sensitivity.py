@@ -63,7 +63,7 @@ def sensitivity(
     from ivicl.data.scanning import open_table
     from ivicl.results.sensitivity import check_kind, checked_eps
 
-    chosen = choose_format(output_format, output, Format)
+    chosen = choose_format(output_format, output, Format, source)
     check_kind(kind)
     shares = None if eps is None else checked_eps(flags.numbers(eps, "--eps")).tolist()
     options = flags.named_options(option, combine=combine, n_thresholds=thresholds, model=model, assume=assume)

@@ -15,7 +15,7 @@ from ivicl.data.encoding import Coding, encode_binary, encode_covariate
 from ivicl.data.ivdata import IVData
 from ivicl.data.lost import count_lost, lost_rows
 from ivicl.data.moments import Within
-from ivicl.data.oddities import copies, is_clear, oddities
+from ivicl.data.oddities import LEAST_ROWS, copies, is_clear, oddities, repeats
 from ivicl.data.outcome import read_outcome
 from ivicl.data.report import DataReport
 from ivicl.data.roles import MISSING_POLICIES, check_missing_outcome
@@ -93,6 +93,10 @@ def build(
     odd = oddities(y.take(seen) if within is None else within.extremes(y, seen), x, codings, outcome.binary)
     if w is None and within is None and (rows == 1).all():
         odd += copies(x, (z, t, y))
+    if rows[seen].sum() >= LEAST_ROWS:
+        told = {"treatment": (t.name, t_coded[seen])}
+        told |= {"outcome": (y.name, outcome.values)} if within is None else {}
+        odd += repeats([(name, values[seen]) for name, values in encoded], told)
     matrix = np.column_stack([values for _, values in encoded]) if encoded else np.empty((len(weights), 0))
     if binned:
         shown = ", ".join(f"'{name}'" for name in binned)

@@ -50,7 +50,8 @@ def capped(column: Column, weights: np.ndarray, asked: Range | None, cap: Any) -
     levels = column.levels()
     if column.kind == "text" or len(levels) <= 2:
         raise InputError(
-            f"cap is for amounts, but outcome '{column.name}' is {'text' if column.kind == 'text' else 'binary'}."
+            f"cap is for amounts, but outcome '{column.name}' is {'text' if column.kind == 'text' else 'binary'}; "
+            "leave it out."
         )
     number, quantile = _parsed(cap)
     limit = float(weighted_quantile(column.values[seen], weights[seen], number)) if quantile else number
@@ -58,7 +59,8 @@ def capped(column: Column, weights: np.ndarray, asked: Range | None, cap: Any) -
     high = float(levels[-1]) if asked is None else float(asked[1])
     if limit <= low:
         raise InputError(
-            f"cap={cap!r} cuts outcome '{column.name}' off at {tidy_number(limit)}, where nothing of its range is left."
+            f"cap={cap!r} cuts outcome '{column.name}' off at {tidy_number(limit)}, where nothing of its range is left"
+            "; name a larger value, or a quantile such as '99%'."
         )
     above = seen & (column.values > limit)
     values = np.where(above, limit, column.values)

@@ -67,6 +67,8 @@ def column_from_array(name: str, values: Any) -> Column:
     """A column from a numpy array, a list, or a narwhals series."""
     if hasattr(values, "to_native") and hasattr(values, "dtype"):
         return _column_from_series(name, values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()  # None where masked
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"column '{name}' must be one value a row, but has shape {array.shape}.")
@@ -134,7 +136,10 @@ def _as_number(name: str, value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InputError(f"column '{name}' holds a number too large to use.") from None
+        raise InputError(
+            f"column '{name}' holds a number too large to use (beyond 1e308); write it in a larger unit, or make it "
+            "missing if it stands for something else."
+        ) from None
 
 
 def _column_from_objects(name: str, values: list[Any]) -> Column:
@@ -155,7 +160,8 @@ def _column_from_objects(name: str, values: list[Any]) -> Column:
     )
     if odd is not None:
         raise InputError(
-            f"column '{name}' holds values of type {type(odd).__name__}; numbers, true/false, dates or text are needed."
+            f"column '{name}' holds values of type {type(odd).__name__}; numbers, true/false, dates or text are needed"
+            f", such as the text that df['{name}'].astype(str) makes of them."
         )
     texts = np.empty(len(values), dtype=object)
     texts[:] = ""

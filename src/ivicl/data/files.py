@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ivicl._shared.quoting import first_sentence
 from ivicl.data.delimited import UTF16_MARKS, Content, opened, raw_bytes, read_text
-from ivicl.data.formats import Reader, reader_of
+from ivicl.data.formats import CONTROL, Reader, reader_of
 from ivicl.data.rules import refusal
 from ivicl.errors import InputError, MissingDependencyError
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 PARQUET_MAGIC = b"PAR1"
 GZIP_MAGIC = b"\x1f\x8b"
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-"""Bytes that do not occur in text."""
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
@@ -114,4 +112,5 @@ def _where_to_look(path: Path) -> str:
     near = difflib.get_close_matches(path.stem.lower(), stems, n=1, cutoff=0.7)
     if near:
         return f"the nearest name in its folder is '{stems[near[0]]}'"
-    return f"it was looked for in '{path.parent}': check its name, or write its whole path"
+    column = "" if path.suffix else "; if it is a column, commas join those of one flag, as in -x age,sex"
+    return f"it was looked for in '{path.parent}': check its name, or write its whole path{column}"

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ivicl.data.columns import show_values
+from ivicl.data.rules import rules
 from ivicl.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 Content = Path | io.BytesIO
 Reader = Callable[[Content], "pl.DataFrame"]
 
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""Bytes that do not occur in text."""
+WEB_PAGE = re.compile(rb"\s*<(!doctype html|html)", re.IGNORECASE)
 ARROW_MAGIC = b"ARROW1"
 ZIP_MAGIC = b"PK\x03\x04"
 KNOWN_ELSEWHERE = {
@@ -37,17 +43,24 @@ KNOWN_ELSEWHERE = {
 
 
 def reader_of(source: str, start: bytes) -> Reader | None:
-    """The reader for the table, if it is in one of these formats; an InputError for a format that is not read."""
-    ending = Path(source).suffix.lower()
+    """The reader for the table, if it is in one of these formats; an InputError for a format that is not read.
+
+    Text is read as text even if its name ends in .xls or .dta, as some programs call it.
+    """
+    ending, text = Path(source).suffix.lower(), not CONTROL.search(start)
+    if WEB_PAGE.match(start):
+        raise InputError(
+            f"'{source}' is a web page, perhaps one that asks to log in, and not a table; download the table itself."
+        )
     if ending in KNOWN_ELSEWHERE:
         raise InputError(f"'{source}' is in a format that is not read ({ending}): {KNOWN_ELSEWHERE[ending]}.")
     if start.startswith(ARROW_MAGIC):
         return _feather
     if ending in (".jsonl", ".ndjson") or start.lstrip().startswith(b"{"):
         return _json_lines
-    if ending in (".xlsx", ".xls", ".xlsm") or start.startswith(ZIP_MAGIC):
+    if (ending in (".xlsx", ".xls", ".xlsm") and not text) or start.startswith(ZIP_MAGIC):
         return _excel
-    return _stata if ending == ".dta" or start.startswith(b"<stata_dta>") else None
+    return _stata if (ending == ".dta" and not text) or start.startswith(b"<stata_dta>") else None
 
 
 def _feather(content: Content) -> pl.DataFrame:
@@ -83,7 +96,14 @@ def _excel(content: Content) -> pl.DataFrame:
 
     _need("fastexcel", "an Excel file")
     # polars leaves out empty rows and columns around the table; types are inferred from all rows.
-    return pl.read_excel(content, infer_schema_length=None)
+    frame = pl.read_excel(content, infer_schema_length=None)
+    named = [name for name in frame.columns if not name.startswith("__UNNAMED__")]
+    if len(frame) and len(named) < rules()["file"]["least_columns"]:
+        raise InputError(
+            f"the first row of its first sheet names {show_values(named, 3) or 'nothing'}, which are not the columns "
+            "of a table; move the table to the first sheet, with the names of its columns in the first row."
+        )
+    return frame
 
 
 def _stata(content: Content) -> pl.DataFrame:

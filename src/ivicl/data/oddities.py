@@ -5,8 +5,9 @@ A rule here must not fire on ordinary data, of which `tests/test_oddities.py` ha
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,10 @@ from ivicl.data.suspects import CODES, DATE, DECIMAL_COMMA, NO_ANSWER, NUMBER, a
 
 LEAST_ROWS = 30
 """With fewer rows, nothing is said about values that are all different."""
+LEAST_NUMBERS, MOST_WORDS = 10, 3
+"""A text column of at least so many numbers and at most so many words was meant to be numbers; fewer may be grades."""
+SAME = 1 - 1e-9
+"""Columns with a correlation of this size say the same."""
 ID_NAME = re.compile(r"(^|_|\W)(id|uuid|guid|pid|key|index|row|rownames|caseid)$|ID$|^unnamed", re.IGNORECASE)
 CLEAR_ONES = {
     *("yes", "y", "true", "t", "treated", "treatment", "treat", "exposed", "intervention", "encouraged", "offered"),
@@ -131,6 +136,21 @@ def _numbers_as_text(column: Column) -> Oddity | None:
     return Oddity("numbers as text", sentence, "Write a decimal point, or turn the column into numbers.")
 
 
+def _numbers_but_for_words(column: Column) -> Oddity | None:
+    """A column of numbers that a few words turned into text."""
+    levels = column.levels() if column.kind == "text" else []
+    words = [level for level in levels if not all_like([level], NUMBER, DECIMAL_COMMA)]
+    if not 0 < len(words) <= MOST_WORDS or len(levels) - len(words) < LEAST_NUMBERS:
+        return None
+    shown = " and ".join(map(repr, words))
+    sentence = (
+        f"The covariate '{column.name}' is text because of {shown}, though its other values are numbers; each value "
+        "became a category."
+    )
+    remedy = "If that is a missing answer, leave those cells empty, and the column is read as numbers; else write one."
+    return Oddity("numbers as text", sentence, remedy)
+
+
 def _ids(column: Column) -> Oddity | None:
     n = len(column)
     if n < LEAST_ROWS:
@@ -152,7 +172,38 @@ def _all_texts(column: Column, *patterns: re.Pattern[str]) -> bool:
     return column.kind == "text" and all_like(column.levels(), *patterns)
 
 
-COVARIATE_RULES: tuple[Callable[[Column], Oddity | None], ...] = (_dates, _numbers_as_text, _ids)
+COVARIATE_RULES: tuple[Callable[[Column], Oddity | None], ...] = (
+    _dates,
+    _numbers_as_text,
+    _numbers_but_for_words,
+    _ids,
+)
+
+
+def repeats(encoded: Iterable[tuple[str, np.ndarray]], roles: Mapping[str, tuple[str, np.ndarray]]) -> list[Oddity]:
+    """Encoded covariates that say what the treatment or the outcome says; `roles` has the name and values of each."""
+    found = []
+    for name, values in encoded:
+        for role, (column, told) in roles.items():
+            if _correlation(values[:1000], told[:1000]) < SAME:
+                continue  # nearly always: the first rows tell, without a pass over millions
+            if _correlation(values, told) >= SAME:
+                sentence = f"The covariate '{name}' says in every row what the {role} '{column}' says."
+                remedy = "Leave it out: covariates are what was known before the assignment."
+                found.append(Oddity("repeats", sentence, remedy))
+    return found
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """The size of the correlation: 0 if only one of the two varies; nan, which is below nothing, if neither does."""
+    sides = []
+    for values in (a, b):
+        scaled = values / (np.abs(values).max() or 1.0)  # squares of what is left cannot overflow
+        sides.append(scaled - scaled.mean())
+    first, second = (math.sqrt(float(side @ side)) for side in sides)
+    if not first or not second:
+        return 0.0 if first or second else math.nan
+    return abs(float(sides[0] @ sides[1])) / (first * second)
 
 
 def copies(x: Sequence[Column], others: Sequence[Column]) -> list[Oddity]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ivicl.data.asking import ask
 from ivicl.data.binning import binned_columns
 from ivicl.data.columns import Column, column_from_array, show_values
 from ivicl.data.compression import ReadTable, read_compressed
@@ -43,9 +44,9 @@ def read_frame(
         check_names(df.frame.collect_schema().names(), roles)
         numbers = [] if asked is None else [name for name in asked.binned if holds_numbers(df.frame, name)]
         df, retype = df.with_numbers(*numbers, *([] if weights is None else [weights])), df.typed
-    frame = None if isinstance(df, Mapping) else _frame(df, roles)
+    frame = None if isinstance(df, Mapping) else _frame(df)
     if isinstance(frame, nw.LazyFrame):
-        check_names(frame.collect_schema().names(), roles)
+        check_names(ask(frame.collect_schema).names(), roles)
         return read_compressed(frame, roles, weights, seed, retype, most, asked)
     if frame is not None and most is None and frame.implementation.is_polars() and len(frame) > WORTH_MERGING:
         check_names(frame.columns, roles)
@@ -66,7 +67,7 @@ def _binned(read: ReadTable, weights: str | None, asked: Roles | None) -> ReadTa
 
 def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     if isinstance(df, Mapping):
-        names = [str(name) for name in df]
+        names = list(df)
         check_names(names, roles)
         columns = {name: column_from_array(name, df[name]) for name in roles.values()}
         lengths = {name: len(column) for name, column in columns.items()}
@@ -88,14 +89,14 @@ def _remedy(df: Any) -> str:
     return "; pandas, polars, pyarrow and duckdb tables are, and dictionaries of columns"
 
 
-def _frame(df: Any, roles: Mapping[str, str]) -> Any:
+def _frame(df: Any) -> Any:
     """The data as a narwhals frame, eager or lazy."""
     import narwhals as nw
 
     # pandas allows two columns of one name and could return either: check before narwhals does.
     native_names = getattr(df, "columns", None) if type(df).__module__.startswith("pandas") else None
     if native_names is not None:
-        _refuse_duplicate_names([str(name) for name in native_names], roles)
+        _refuse_duplicate_names([str(name) for name in native_names])
     try:
         frame = nw.from_native(df)
     except Exception as error:
@@ -107,11 +108,10 @@ def _frame(df: Any, roles: Mapping[str, str]) -> Any:
     return frame
 
 
-def _refuse_duplicate_names(names: Iterable[str], roles: Mapping[str, str]) -> None:
-    wanted = set(roles.values())
+def _refuse_duplicate_names(names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
-        if name in seen and name in wanted:
+        if name in seen:
             raise InputError(f"the table has more than one column named '{name}'; rename one of them.")
         seen.add(name)
 
@@ -127,5 +127,7 @@ def check_names(names: list[str], roles: Mapping[str, str]) -> None:
             continue
         folded = {str(other).lower(): str(other) for other in names}
         near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.5)
-        hint = f"the nearest name is '{folded[near[0]]}'" if near else _all_names(names)
-        raise InputError(f"there is no column '{name}' for {called(role)}; {hint}.")
+        hint = f"the nearest name is {folded[near[0]]!r}" if near else _all_names(names)
+        if any(not isinstance(other, str) for other in names):
+            hint = f"{_all_names(names)}, which are not all text: df.columns = df.columns.map(str) makes them so"
+        raise InputError(f"there is no column {name!r} for {called(role)}; {hint}.")

@@ -119,10 +119,7 @@ class Roles:
         seen: dict[str, str] = {}
         for role, name in (self.columns | dict(others or {})).items():
             if not isinstance(name, str):
-                raise InputError(
-                    f"{called(role)} must be the name of a column of the table, but is {_show(name)}; arrays go "
-                    "through IVData.from_arrays(z, t, y, x) and fit_data."
-                )
+                raise InputError(f"{called(role)} must be the name of a column of the table, but is {_show(name)}.")
             if name in seen and role in BLOCKS and seen[name].startswith("covariate"):
                 continue  # the cluster or stratum may explain the outcome too
             if name in seen:
@@ -153,5 +150,8 @@ def _names(given: Any) -> tuple[Any, ...]:
 
 
 def _show(value: Any) -> str:
-    """A number or None as it is; anything else, such as a whole column, only by its type."""
-    return repr(value) if value is None or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"
+    """A number, a tuple or None as it is; anything else, such as a whole column, only by its type; and what to do."""
+    if isinstance(value, (int, tuple)) and not isinstance(value, bool):
+        return f"{value!r}; names must be text, which df.columns = df.columns.map(str) makes of others"
+    shown = repr(value) if value is None or isinstance(value, (bool, float)) else f"a {type(value).__name__}"
+    return f"{shown}; arrays go through IVData.from_arrays(z, t, y, x) and fit_data"

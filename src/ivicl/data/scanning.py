@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ivicl._shared.quoting import first_sentence
 from ivicl.data.columns import show_values
 from ivicl.data.delimited import UTF16_MARKS, csv_header, csv_options, refuse_duplicates
-from ivicl.data.files import CONTROL, GZIP_MAGIC, PARQUET_MAGIC, read_table
-from ivicl.data.formats import reader_of
+from ivicl.data.files import GZIP_MAGIC, PARQUET_MAGIC, read_table
+from ivicl.data.formats import CONTROL, reader_of
 from ivicl.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def open_table(source: str | Sequence[str]) -> pl.DataFrame | pl.LazyFrame | Tex
     paths = [path for each in sources for path in _paths(each, alone=len(sources) == 1)]
     if not paths or (len(paths) == 1 and not _large(paths[0])):
         return read_table(sources[0] if not paths else str(paths[0]))
+    _refuse_repeated(paths)
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         raise InputError(
@@ -130,6 +131,14 @@ def _paths(source: str, alone: bool) -> list[Path]:
             f"no file matches '{source}' (looked for from '{Path.cwd()}'); check the folder and the pattern."
         )
     return files
+
+
+def _refuse_repeated(paths: list[Path]) -> None:
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise InputError(f"'{path}' is named twice, so that its people would count twice; name each file once.")
+        seen.add(path.resolve())
 
 
 def _large(path: Path) -> bool:

@@ -30,7 +30,8 @@ def with_hint(refused: InputError, levels: list[Any]) -> InputError:
     texts = [level for level in levels if isinstance(level, str)]
     unanswered = [text for text in texts if NO_ANSWER.fullmatch(text.strip())]
     if unanswered:
-        return InputError(f"{refused} {unanswered[0]!r} looks like a missing answer: leave those cells empty.")
+        words = " and ".join(map(repr, unanswered[:3])) + (" look" if len(unanswered) > 1 else " looks")
+        return InputError(f"{refused} {words} like a missing answer: leave those cells empty.")
     if texts and all_like(texts, NUMBER, DECIMAL_COMMA):
         return InputError(f"{refused} They look like numbers with a decimal comma: write a decimal point.")
     codes = [level for level in levels if level in CODES and not isinstance(level, (str, bool))]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ivicl._shared.numbers import shown_p
 from ivicl.data import IVData
 from ivicl.data.encoding import weighted_quantile
 from ivicl.identification.inequalities import Inequality, check_counts
@@ -49,5 +50,5 @@ def warning_of(inequalities: list[Inequality]) -> str | None:
         return None
     return (
         f"the sample violates the instrumental inequality {worst.name()} by {worst.excess:.4f} "
-        f"(one-sided p = {worst.p_value:.3g})"
+        f"(one-sided {shown_p(worst.p_value)})"
     )

@@ -32,6 +32,8 @@ def checked_request(method: str | Method, told: Mapping[str, Any], options: Mapp
     ):
         asked = told[name]
         if asked is not None and asked not in offered:
+            if str(asked).upper() in offered:
+                raise InputError(f"there is no {name} {asked!r}; its name is in capitals, {asked.upper()!r}.")
             remedy = _who_else(asked, chosen.name)
             raise InputError(f"method '{chosen.name}' has no {what} {asked}; it has: {', '.join(offered)}.{remedy}")
     for name, least in (("n_thresholds", 1), ("random_state", 0)):

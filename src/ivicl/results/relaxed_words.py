@@ -57,8 +57,8 @@ def notes(result: BoundsResult, curves: Curves) -> tuple[str, ...]:
     said = []
     if curves.anchored:
         said.append(
-            f"At zero the interval is the result's own for the {estimand(curves.relaxation.estimand).short}; from there "
-            "it moves as the quantiles of the posterior of the bounds do."
+            f"At zero the interval is the result's own for the {estimand(curves.relaxation.estimand).short}; from "
+            "there it moves as the quantiles of the posterior of the bounds do."
         )
     else:
         said.append(

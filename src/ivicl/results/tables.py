@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ivicl._shared.numbers import shown_p
 from ivicl.methods.estimands import estimand
 from ivicl.results import other_questions
 from ivicl.results.diagnostics.findings import TOP_WORTH_SAYING
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 WIDTH = 88
 """Characters in a line of the summary."""
 LATEX_GAP = "\\par\\medskip\\noindent"
-LETTERS = 91
-"""Characters that fit into a line of a paper: digits of ten points in 16 cm."""
+LETTERS = 69
+"""Characters that fit into a line of LaTeX's `article`: digits of ten points in 12 cm; wider pages leave room."""
 
 
 def pairs(result: BoundsResult) -> list[tuple[str, str]]:
@@ -43,7 +44,7 @@ def pairs(result: BoundsResult) -> list[tuple[str, str]]:
     strength += "" if stage.partial_f is None else f", partial F = {stage.partial_f:,.1f}"
     shares = f"{100 * stage.treated_if_z1:.1f} % - {100 * stage.treated_if_z0:.1f} %"
     lines.append(("First stage", f"{stage.difference:.4f} (treated {shares}){strength}"))
-    verdict = f"violated in the sample, p = {worst.p_value:.3g}" if worst.violated else "hold in the sample"
+    verdict = f"violated in the sample, {shown_p(worst.p_value)}" if worst.violated else "hold in the sample"
     lines.append(("IV inequalities", verdict))
     lines.append(
         ("Interval", f"{interval(result.lower, result.upper)}  ({result.level}, width {number(result.width)})")
@@ -235,16 +236,22 @@ def latex_table(headings: Sequence[str], lines: Sequence[Sequence[str]], headlin
 
 def _shares(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> list[float]:
     """The columns' shares of the page's width; empty if every cell fits on one line."""
-    whole = [max(map(len, column)) for column in zip(headings, *lines, strict=True)]
+    whole = [max(map(_letters, column)) for column in zip(headings, *lines, strict=True)]
     if sum(whole) + 2.4 * len(whole) <= LETTERS:  # the space between two columns is 2.4 letters wide
         return []
     least = [
-        max(len(part) for text in column for part in _unbroken(text)) for column in zip(headings, *lines, strict=True)
+        max(_letters(part) for text in column for part in _unbroken(text))
+        for column in zip(headings, *lines, strict=True)
     ]
     more = [most - few for most, few in zip(whole, least, strict=True)]
     spare = max(LETTERS - 2.4 * len(whole) - sum(least), 0) / max(sum(more), 1)
     widths = [few + spare * extra for few, extra in zip(least, more, strict=True)]
     return [width / sum(widths) * (1 - 2.4 * len(whole) / LETTERS) for width in widths]
+
+
+def _letters(text: str) -> float:
+    """The width of the text in letters; a minus sign is wider than one."""
+    return len(text) + 0.6 * text.count("-")
 
 
 def _unbroken(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -16,20 +17,33 @@ PAPER = (
     "Instrumental Variables via In-Context Learning. arXiv:2605.12924. https://doi.org/10.48550/arXiv.2605.12924"
 )
 """The paper that the network's method builds on, as a reference."""
+CITED = "Balazadeh et al., 2026"
+"""The same in a sentence."""
 
 
 def number(value: float) -> str:
-    """Four decimals for effects of ordinary size; four significant digits for the very large and the very small."""
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.4f}"
-    return f"{value:.4g}"
+    """Four decimals for effects of ordinary size, and fewer for amounts of hundreds and more: six digits in all.
+
+    The very large and the very small have four significant digits.
+
+    Examples:
+        >>> number(0.12345), number(12.345), number(1234.5678), number(1234567.8), number(7.917e-6)
+        ('0.1235', '12.3450', '1234.57', '1234568', '7.917e-06')
+    """
+    return f"{value:.{_decimals(abs(value))}}"
 
 
 def interval(lower: float, upper: float) -> str:
-    """Both ends as `number` formats them; but a tiny end beside one of ordinary size is 0.0000, not 7.917e-06."""
-    if 1e-3 <= max(abs(lower), abs(upper)) < 1e5:
-        return f"[{lower:.4f}, {upper:.4f}]"
-    return f"[{number(lower)}, {number(upper)}]"
+    """Both ends with the decimals of the larger: a tiny end beside one of ordinary size is 0.0000, not 7.917e-06."""
+    decimals = _decimals(max((abs(end) for end in (lower, upper) if math.isfinite(end)), default=0.0))
+    return f"[{lower:.{decimals}}, {upper:.{decimals}}]"
+
+
+def _decimals(size: float) -> str:
+    """How a number of this size is written, as Python's format has it."""
+    if size and not 1e-3 <= size < 1e9:
+        return "4g"
+    return f"{4 if size < 100 else max(5 - math.floor(math.log10(size)), 0)}f"
 
 
 def level(kind: IntervalKind, alpha: float, covers: Covers) -> str:

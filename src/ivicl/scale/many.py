@@ -90,7 +90,7 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
 
 def study_columns(by: str | Sequence[str], roles: Roles) -> dict[str, str]:
     """Role -> column, for the columns that tell the studies apart; an InputError if they are not valid."""
-    by = (by,) if isinstance(by, str) else tuple(by)
+    by = (by,) if isinstance(by, str) else tuple(by or ())
     if not by:
         raise InputError("by must name the column that tells the studies apart.")
     for name in by:

@@ -5,6 +5,7 @@ ok: nothing to do. look: read the sentence before you believe the bounds. stop: 
 
 from __future__ import annotations
 
+from ivicl._shared.numbers import shown_p
 from ivicl.data import IVData
 from ivicl.identification.inequalities import Inequality
 from ivicl.methods.inequalities import check
@@ -135,7 +136,7 @@ def _inequality_finding(inequalities: tuple[Inequality, ...]) -> Finding:
     worst = min(inequalities, key=lambda i: i.p_value)
     if not worst.violated:
         return Finding(name, "ok", "The sample does not contradict the instrument: all four inequalities hold.")
-    what = f"{worst.name()} fails by {worst.excess:.3f} in the sample (one-sided p = {worst.p_value:.2g})"
+    what = f"{worst.name()} fails by {worst.excess:.3f} in the sample (one-sided {shown_p(worst.p_value)})"
     if worst.p_value < VIOLATED_P / len(inequalities):
         remedy = "Check how the data are coded; if it is as you think, the instrument is not valid."
         sentence = f"The data contradict the instrument: {what}, more than chance explains."

@@ -22,6 +22,7 @@ import math
 
 import numpy as np
 
+from ivicl._shared.numbers import shown_p
 from ivicl.identification.end_scores import EFFECT_ENDS, end_scores
 from ivicl.methods.row_laws import RowLaws
 from ivicl.results.diagnostics.groupings import groupings
@@ -83,8 +84,8 @@ def pattern_finding(found: HiddenPattern | None) -> list[Finding]:
         return [Finding(name, "ok", sentence)]
     off = max(found.lower_off, found.upper_off)
     sentence = (
-        f"The covariates act in a way that the method did not capture (seen in {found.pattern}; p = "
-        f"{found.p_value:.2g}): the ends may be off by about {off:.2g}."
+        f"The covariates act in a way that the method did not capture (seen in {found.pattern}; "
+        f"{shown_p(found.p_value)}): the ends may be off by about {off:.2g}."
     )
     remedy = "Give such groups as a covariate of their own, or compare with another method that uses the covariates."
     return [Finding(name, "look", sentence, remedy)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ivicl._shared.numbers import shown_p
 from ivicl._shared.special import chi_squared_tail
 from ivicl.data import IVData
 from ivicl.identification.balke_pearl import sharp_ends
@@ -71,9 +72,9 @@ def loss_finding(found: Losses | None, span: float) -> list[Finding]:
     )
     uneven = []
     if found.p_arms < UNEVEN_P:
-        uneven.append(f"between the arms (p = {found.p_arms:.2g})")
+        uneven.append(f"between the arms ({shown_p(found.p_arms)})")
     if found.p_treatment < UNEVEN_P:
-        uneven.append(f"between treated and untreated (p = {found.p_treatment:.2g})")
+        uneven.append(f"between treated and untreated ({shown_p(found.p_treatment)})")
     differs = f"; it differs {' and '.join(uneven)} by more than chance explains" if uneven else ""
     moves = f"{found.lower_move:.3g} further down and {found.upper_move:.3g} further up"
     if found.free:

@@ -141,7 +141,8 @@ class SurveyDesign(KeyedRecord):
     def in_short(self) -> str:
         parts = []
         if self.clusters is not None:
-            parts.append(f"{self.clusters[0]:,} clusters with Z = 0, {self.clusters[1]:,} with Z = 1, {self.assigned}")
+            zero, one = self.clusters
+            parts.append(f"{zero:,} clusters with Z = 0, {one:,} with Z = 1, assigned {self.assigned}")
         if self.strata is not None:
             parts.append(f"{self.strata:,} strata")
         if self.sampling_ratio is not None:

@@ -35,7 +35,9 @@ def write_report(
     """Write the report and return its path."""
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"a report is an HTML file, but '{path.name}' ends otherwise; a browser prints it as PDF.")
+        raise InputError(
+            f"a report is an HTML file, but '{path}' does not end in .html; a browser prints it as PDF, too."
+        )
     try:
         path.write_text(report_html(result, title, question, also), encoding="utf-8")
     except OSError as error:

@@ -9,10 +9,14 @@ from ivicl.methods.assumptions import ASSUMPTIONS, denials, in_reading_order, ow
 from ivicl.methods.estimands import estimand
 from ivicl.methods.outcomes import COMBINATIONS
 from ivicl.results.tables import covariate_names, covariates, lost_outcomes
-from ivicl.results.wording import arm
+from ivicl.results.wording import CITED, arm
 
 if TYPE_CHECKING:
+    from ivicl.data.encoding import Coding
     from ivicl.results.result import BoundsResult
+
+LETTERS = {"instrument": "Z", "treatment": "T", "outcome": "Y"}
+"""As the sentences of the findings call them."""
 
 
 def name_of(result: BoundsResult, role: str) -> str:
@@ -59,14 +63,24 @@ def _place_of_zero(result: BoundsResult, what: str, verdict: str) -> str:
     return f" An effect of {none:g} lies {'below' if result.lower > none else 'above'} the {what}{verdict}."
 
 
+def _values(coding: Coding) -> str:
+    """What 1 and 0 stand for; empty if there is nothing to explain: 0 and 1, or an amount."""
+    plain = coding.zero in (None, 0) and coding.one in (None, 1)
+    return "" if plain else f"{coding.one} is 1, {coding.zero} is 0"
+
+
+def _told(coding: Coding) -> str:
+    values = _values(coding)
+    return f"'{coding.column}' ({values})" if values else f"'{coding.column}'"
+
+
 def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     rows = []
     for role in ("instrument", "treatment", "outcome"):
         coding = result.codings.get(role)
         if coding:
-            plain = coding.zero in (None, 0) and coding.one in (None, 1)  # 0 and 1, or an amount: nothing to explain
-            values = "" if plain else f": {coding.one} is 1, {coding.zero} is 0"
-            rows.append((role.capitalize(), f"{coding.column}{values}"))
+            words = ": ".join(filter(None, (coding.column, _values(coding))))
+            rows.append((f"{role.capitalize()} ({LETTERS[role]})", words))
     if not result.binary:
         low, high = result.outcome_range
         rows.append(("Outcome's range", f"{low:g} to {high:g}"))
@@ -76,7 +90,8 @@ def data_rows(result: BoundsResult) -> list[tuple[str, str]]:
     rows.append(("Rows dropped", f"{result.n_dropped:,}"))
     rows += lost_outcomes(result)
     rows.append(("Covariates", covariates(result)))
-    return rows
+    design = result.diagnostics.design
+    return [*rows, ("Design", design.in_short())] if design else rows
 
 
 def assumptions(result: BoundsResult) -> list[tuple[str, str, str]]:
@@ -103,25 +118,31 @@ def methods_paragraph(result: BoundsResult) -> str:
     text = f"We {'estimated bounds on' if result.interval_kind == 'estimate' else 'bounded'} "
     text += f"{estimand(result.estimand).meaning} "
     if uses_instrument(result.assumptions):
-        text += f"with {name_of(result, 'instrument')} as an instrumental variable for {name_of(result, 'treatment')}"
+        text += f"with {name_of(result, 'instrument')} as an instrumental variable"
     else:
         text += f"without use of {name_of(result, 'instrument')}"
     text += (
-        f" (N = {result.n:,}; treated {100 * stage.treated_if_z1:.1f} % with the instrument at 1, "
-        f"{100 * stage.treated_if_z0:.1f} % with it at 0). "
+        f" (N = {result.n:,}; treated {100 * stage.treated_if_z1:.1f} % with {arm(result, 1)}, "
+        f"{100 * stage.treated_if_z0:.1f} % with {arm(result, 0)}). "
     )
+    if result.codings:
+        outcome, treatment = (_told(result.codings[role]) for role in ("outcome", "treatment"))
+        text += f"The outcome is {outcome}, the treatment {treatment}. "
     model = f", model {result.model.name}, sha256 {result.model.sha256[:12]}" if result.model else ""
-    text += f"The method is {result.procedure or result.label} (ivicl {result.version}, '{result.method}'{model}); "
+    cited = f"{CITED}; " if result.model else ""
+    text += (
+        f"The method is {result.procedure or result.label} ({cited}ivicl {result.version}, '{result.method}'{model}); "
+    )
     text += (
         f"covariates were {', '.join(covariate_names(result))}. " if result.adjusted else "no covariates were used. "
     )
-    text += f"{_kind(result)} "
+    text += f"{_kind(result)} {_design(result)}"
     losses = result.diagnostics.losses
     if losses is not None:
         rule = "could have any value in the range" if losses.free else "were left out"
         text += (
-            f"Outcomes were missing for {losses.total:,} people ({100 * losses.share_z0:.1f} % with the instrument at "
-            f"0, {100 * losses.share_z1:.1f} % with it at 1); they {rule}. "
+            f"Outcomes were missing for {losses.total:,} people ({100 * losses.share_z0:.1f} % with {arm(result, 0)}, "
+            f"{100 * losses.share_z1:.1f} % with {arm(result, 1)}); they {rule}. "
         )
     cuts = result.thresholds
     if cuts is not None:
@@ -134,6 +155,17 @@ def methods_paragraph(result: BoundsResult) -> str:
         if cuts.slack:
             text += f"Rounding moves the effect by at most {rounded(cuts.slack, result.width)}. "
     return f"{text}{_on_assumptions(result)} {result.diagnostics.headline}".strip()
+
+
+def _design(result: BoundsResult) -> str:
+    """How people were sampled and assigned, and what was made of it."""
+    design = result.diagnostics.design
+    if design is None:
+        return ""
+    text = "" if result.interval_kind == "estimate" else f"The interval allows for the design: {design.in_short()}. "
+    if design.sampling_ratio is not None:
+        text += "People count by their sampling weights, so that the answer is about the population they stand for. "
+    return text
 
 
 def _on_assumptions(result: BoundsResult) -> str:
