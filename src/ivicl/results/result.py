@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.checks import check_alpha
+from ivicl._shared.frames import POLARS, as_kind
 from ivicl._shared.numbers import rounded_interval
 from ivicl._shared.records import NOT_SAVED, Record, json_safe
 from ivicl._shared.writing import cannot_be_written
@@ -150,6 +151,11 @@ class BoundsResult(Record):
             object.__setattr__(self, "estimands", {self.estimand: own, **self.estimands})
 
     @property
+    def frame_kind(self) -> str:
+        """The kind of table in which `to_frame` answers: the caller's."""
+        return POLARS if self.source is None else self.source.frame_kind
+
+    @property
     def width(self) -> float:
         return self.upper - self.lower
 
@@ -278,8 +284,8 @@ class BoundsResult(Record):
         return json.dumps(saved.stamped(self.to_dict()), indent=indent, allow_nan=False)
 
     def to_frame(self) -> Any:
-        """One row as a polars frame, with the columns of `fit_many`."""
-        return rows.frame_of([self.row()])
+        """One row with the columns of `fit_many`, in the kind of frame that was fitted (pandas, pyarrow), else polars."""
+        return as_kind(rows.frame_of([self.row()]), self.frame_kind)
 
     def to_latex(self) -> str:
         """The summary, the ladder and the other estimands as tables for a paper, ruled by LaTeX's `booktabs`."""
