@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ivicl import BoundsResult, IVBounds
+from ivicl import BoundsResult, IVBounds, IVData, compare
 from ivicl.data.files import read_table
 from ivicl.errors import InputError
 
@@ -123,11 +123,16 @@ def test_calls_that_cannot_be_meant(call, sentence):
         call()
 
 
-def test_keywords_of_fit_many_are_checked_as_those_of_fit_are():
+def test_keywords_of_functions_that_pass_them_on_are_checked_as_those_of_fit_are():
     with pytest.raises(TypeError, match=r"fit_many\(\) got an unexpected keyword argument 'wieghts'; .* 'weights'"):
         IVBounds("manski").fit_many(people(), by="z", wieghts="w", **ROLES)
     with pytest.raises(TypeError, match=r"fit_many\(\) needs the keyword arguments treatment and instrument"):
         IVBounds("manski").fit_many(people(), by="z", outcome="y")
+    for name, function in (("compare", compare), ("from_frame", IVData.from_frame)):
+        with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'wieghts'; .* 'weights'"):
+            function(people(), wieghts="w", **ROLES)
+        with pytest.raises(TypeError, match=rf"{name}\(\) needs the keyword arguments treatment and instrument"):
+            function(people(), outcome="y")
 
 
 def test_numbers_of_numpy_are_levels_too():
@@ -138,5 +143,5 @@ def test_a_result_that_cannot_be_written_says_what_to_do(tmp_path):
     result = IVBounds("manski").fit(people(), **ROLES)
     with pytest.raises(InputError, match=r"cannot be written \(.*\); make its folder first, or name another place"):
         result.save(tmp_path / "nowhere" / "bounds.json")
-    with pytest.raises(InputError, match="has no posterior, so it cannot give an interval at another level"):
+    with pytest.raises(InputError, match="has no posterior of the ATE, so it cannot give an interval at another level"):
         result.interval(0.1)

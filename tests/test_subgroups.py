@@ -104,6 +104,7 @@ def test_frame_and_words(fitted):
     [
         ("region", {}, "'region' is not a covariate of this fit; its covariates are: age, dose, sex"),
         ("sex", {"quantiles": 2}, "'sex' is text"),
+        (["sex"], {}, r"by takes the name of one covariate, but was given a list: \['sex'\]"),
         ("age", {"quantiles": 1}, "quantiles must be a whole number of at least 2"),
     ],
 )

@@ -27,7 +27,7 @@ def checked_request(method: str | Method, told: Mapping[str, Any], options: Mapp
             *others, last = map(repr, known)
             raise InputError(f"{name} must be {', '.join(others)} or {last}, but is {told[name]!r}.")
     for name, offered, what in (
-        ("covers", chosen.covers, "an interval that covers the"),
+        ("covers", chosen.covers, "interval that covers the"),
         ("estimand", chosen.estimands, "bounds on the"),
     ):
         asked = told[name]

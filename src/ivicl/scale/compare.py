@@ -53,7 +53,9 @@ def compare(
         for each in methods
     ]
     check(estimators)
-    found = replace(compare_on(IVData.from_roles(df, Roles(**roles)), estimators), frame_kind=kind_of(df))
+    found = replace(
+        compare_on(IVData.from_roles(df, Roles.named("compare", roles)), estimators), frame_kind=kind_of(df)
+    )
     if found.headline:  # once, not once per method
         warnings.warn(found.headline, DesignWarning, stacklevel=2)
     return found
