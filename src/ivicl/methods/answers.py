@@ -18,6 +18,7 @@ from ivicl.identification.estimands import Ends, Seen, by_name
 from ivicl.identification.law_posterior import CellMoments, draw_laws, settled, spread_laws
 from ivicl.identification.laws import law_of
 from ivicl.methods.arm_effects import ArmEffects
+from ivicl.methods.assumptions import NO_DEFIERS
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.design.factors import design_factors
 from ivicl.methods.estimand_bounds import EstimandBounds
@@ -117,8 +118,8 @@ def _from_joint_draws(method: Method, draws: MeanDraws, data: IVData, alpha: flo
         middle = np.median if name in ("RR", "LATE") else np.mean
         first, second = (np.r_[middle(end), end][:, None] * factor + shift for end in (lower, upper))
         assumes = (*RANDOMISED, "prior") if name == "ITT" else method.assumptions
-        if name == "LATE":
-            assumes = (*assumes, "no-defiers")
+        if name == "LATE" and NO_DEFIERS not in assumes:  # a user may have granted it
+            assumes = (*assumes, NO_DEFIERS)
         entry = EstimandBounds.from_draws(first, first if lower is upper else second, alpha, assumes)[0]
         if entry is not None:
             found[name] = entry
