@@ -54,6 +54,17 @@ def test_one_row_a_study_and_errors_in_their_rows(source, tmp_path, ending):
     assert not list(tmp_path.glob("*.partial.jsonl"))
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_studies_named_by_dates(source, tmp_path, ending):
+    days = pl.date(2020, 1, 1) + pl.duration(days=pl.col("study"))
+    pl.read_parquet(source).with_columns(study=days).write_parquet(source)
+    output = tmp_path / f"bounds.{ending}"
+    assert run(source, str(output)).exit_code == 0
+    read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
+    assert [str(day) for day in read(output)["study"]] == [f"2020-01-0{k}" for k in range(1, 7)]
+    assert json.loads(run(source, "-").stdout.splitlines()[0])["study"] == "2020-01-01"
+
+
 def test_standard_output_gets_json_lines_and_nothing_else(source):
     done = run(source, "-")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
