@@ -42,6 +42,8 @@ def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
     """The roles, or a list with the roles of each outcome if `outcome` is a list."""
     check_keywords("fit_many", given)
     outcome = given.get("outcome")
+    if isinstance(outcome, str) and isinstance(given.get("outcome_range"), Mapping):
+        return _roles(outcome, [outcome], given)
     if isinstance(outcome, str) or not isinstance(outcome, Sequence):
         return Roles(**given)  # type: ignore[arg-type]  # one outcome, or a refusal
     if not outcome:
