@@ -255,7 +255,10 @@ def plan(
     """
     alpha = check_alpha(alpha)
     if (rates is None) == (means is None):
-        raise InputError("give rates=(without, with) of a yes/no outcome, or means=(without, with) of an amount.")
+        raise InputError(
+            "give rates=(without, with) of a yes/no outcome (--rates), or means=(without, with) of an amount (--means): "
+            "one of the two."
+        )
     binary = rates is not None
     if binary and (sd is not None or outcome_range is not None):
         raise InputError(
