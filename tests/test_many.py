@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ivicl import IVBounds
+from ivicl import IVBounds, IVData
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError
 from ivicl.methods import Method, MethodBounds
 from ivicl.methods.pretrained import batching
@@ -139,6 +139,8 @@ def test_studies_with_neighbouring_64_bit_names_are_not_joined(kind):
     found = IVBounds("manski").fit_many(kind(frame), by="id", **ROLES)
     assert np.asarray(found["id"]).tolist() == [LARGE, LARGE + 1, LARGE + 2]
     assert np.asarray(found["n"]).tolist() == [50, 50, 50]
+    fine = frame.with_columns(pl.col("id").cast(pl.Decimal(20, 0)))
+    assert IVBounds("manski").fit_many(fine, by="id", **ROLES)["n"].to_list() == [50, 50, 50]
 
 
 def test_clusters_and_strata_with_neighbouring_64_bit_names_are_not_joined():
@@ -150,6 +152,8 @@ def test_clusters_and_strata_with_neighbouring_64_bit_names_are_not_joined():
     assert first.diagnostics.design.n_clusters == 40
     for other in others:
         assert (other.lower, other.upper) == pytest.approx((first.lower, first.upper), abs=1e-9)
+    arrays = IVData.from_arrays(*(numbered[role] for role in "zty"), cluster=large["school"], strata=large["town"])
+    assert IVBounds("late").fit_data(arrays).lower == pytest.approx(first.lower, abs=1e-9)
     with pytest.raises(InputError, match=f"cluster 'school' = '{LARGE}' has people in two studies"):
         halves = large.with_columns(study=pl.int_range(400) >= 200)
         IVBounds("late").fit_many(halves, by="study", **ROLES, cluster="school")

@@ -7,6 +7,8 @@ float, and would be joined without a word; and studies that are named by dates s
 from __future__ import annotations
 
 import datetime
+import decimal
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -32,7 +34,7 @@ def column_in_role(role: str, name: str, values: Any) -> Column:
         return column
     plain = values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
     present = [value for value, gone in zip(plain, column.missing, strict=True) if not gone]
-    if not all(isinstance(value, (int, datetime.date)) for value in present):
+    if not all(isinstance(value, (numbers.Integral, decimal.Decimal, datetime.date)) for value in present):
         return column  # they came as floats
     kept = np.empty(len(column), dtype=object)
     kept[:] = ""
