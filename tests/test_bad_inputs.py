@@ -107,6 +107,7 @@ def test_strata_of_one_person_each_are_refused():
     ("call", "sentence"),
     [
         (lambda: IVBounds(assume=3).request(), "cannot assume 3 in addition"),
+        (lambda: IVBounds(combine=["means"]).request(), r"combine must be 'means', .* but is \['means'\]"),
         (lambda: IVBounds().fit(people(), **ROLES, ones="y"), "ones must be a dictionary from column to the value"),
         (lambda: IVBounds().fit(np.zeros((4, 3)), **ROLES), "give arrays to IVData.from_arrays"),
         (
