@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ivicl import BoundsResult, IVBounds
+from ivicl import BoundsResult, IVBounds, IVData, compare
 from ivicl.data.files import read_table
 from ivicl.errors import InputError
 
@@ -107,6 +107,7 @@ def test_strata_of_one_person_each_are_refused():
     ("call", "sentence"),
     [
         (lambda: IVBounds(assume=3).request(), "cannot assume 3 in addition"),
+        (lambda: IVBounds(combine=["means"]).request(), r"combine must be 'means', .* but is \['means'\]"),
         (lambda: IVBounds().fit(people(), **ROLES, ones="y"), "ones must be a dictionary from column to the value"),
         (lambda: IVBounds().fit(np.zeros((4, 3)), **ROLES), "give arrays to IVData.from_arrays"),
         (
@@ -123,11 +124,16 @@ def test_calls_that_cannot_be_meant(call, sentence):
         call()
 
 
-def test_keywords_of_fit_many_are_checked_as_those_of_fit_are():
+def test_keywords_of_functions_that_pass_them_on_are_checked_as_those_of_fit_are():
     with pytest.raises(TypeError, match=r"fit_many\(\) got an unexpected keyword argument 'wieghts'; .* 'weights'"):
         IVBounds("manski").fit_many(people(), by="z", wieghts="w", **ROLES)
     with pytest.raises(TypeError, match=r"fit_many\(\) needs the keyword arguments treatment and instrument"):
         IVBounds("manski").fit_many(people(), by="z", outcome="y")
+    for name, function in (("compare", compare), ("from_frame", IVData.from_frame)):
+        with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'wieghts'; .* 'weights'"):
+            function(people(), wieghts="w", **ROLES)
+        with pytest.raises(TypeError, match=rf"{name}\(\) needs the keyword arguments treatment and instrument"):
+            function(people(), outcome="y")
 
 
 def test_numbers_of_numpy_are_levels_too():
@@ -138,5 +144,5 @@ def test_a_result_that_cannot_be_written_says_what_to_do(tmp_path):
     result = IVBounds("manski").fit(people(), **ROLES)
     with pytest.raises(InputError, match=r"cannot be written \(.*\); make its folder first, or name another place"):
         result.save(tmp_path / "nowhere" / "bounds.json")
-    with pytest.raises(InputError, match="has no posterior, so it cannot give an interval at another level"):
+    with pytest.raises(InputError, match="has no posterior of the ATE, so it cannot give an interval at another level"):
         result.interval(0.1)

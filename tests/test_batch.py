@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import math
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from ivicl import IVBounds
 from ivicl.cli import app
 from ivicl.errors import InputError
+from ivicl.results.pictures import forest_of_rows
 from ivicl.scale.store import Store
 from stand_in import made_up
 
@@ -52,6 +55,37 @@ def test_one_row_a_study_and_errors_in_their_rows(source, tmp_path, ending):
     assert frame["error"].is_not_null().to_list() == [False] * 4 + [True, False]
     assert frame.filter(pl.col("error").is_null())["lower"].is_not_null().all()
     assert not list(tmp_path.glob("*.partial.jsonl"))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_an_end_that_nothing_limits_is_empty_in_every_row_and_drawn_as_an_arrow(tmp_path, ending):
+    """The treated might all have had an outcome of zero without the treatment, so that nothing limits the lift."""
+    cells = [(z, t, y) for z in (0, 1) for t in (0, 1) for y in (0, 1)]
+    table = pl.DataFrame(cells, schema=["z", "t", "y"], orient="row")
+    table = table.with_columns(people=pl.Series([30, 0, 0, 0, 14, 0, 3, 9]), study=pl.lit("a"))
+    table.write_parquet(tmp_path / "one.parquet")
+    roles = {"outcome": "y", "treatment": "t", "instrument": "z", "weights": "people"}
+    estimator = IVBounds("balke-pearl", estimand="LIFT")
+    result, many = estimator.fit(table, **roles), estimator.fit_many(table, by="study", **roles)
+    output, plot = tmp_path / f"bounds.{ending}", tmp_path / "forest.svg"
+    done = run(tmp_path / "one.parquet", str(output), "-w", "people", "--estimand", "LIFT", "--plot", str(plot))
+    assert done.exit_code == 0 and "no answer" not in plot.read_text()
+    read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
+    for row in (result.row(), many.row(0, named=True), read(output).row(0, named=True)):
+        assert row["lower"] > 0 and row["error"] is None, row
+        assert row["upper"] is row["width"] is row["lift_upper"] is None, row
+    assert forest_of_rows(many).to_frame()["upper"][0] == result.upper == math.inf
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_studies_named_by_dates(source, tmp_path, ending):
+    days = pl.date(2020, 1, 1) + pl.duration(days=pl.col("study"))
+    pl.read_parquet(source).with_columns(study=days).write_parquet(source)
+    output = tmp_path / f"bounds.{ending}"
+    assert run(source, str(output)).exit_code == 0
+    read = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
+    assert [str(day) for day in read(output)["study"]] == [f"2020-01-0{k}" for k in range(1, 7)]
+    assert json.loads(run(source, "-").stdout.splitlines()[0])["study"] == "2020-01-01"
 
 
 def test_standard_output_gets_json_lines_and_nothing_else(source):

@@ -66,6 +66,11 @@ def test_other_words_are_refused(method):
         IVBounds(method=method, covers="both").fit_counts(CHOLESTYRAMINE)
 
 
+def test_a_method_without_such_an_interval_says_so():
+    with pytest.raises(InputError, match="method 'manski' has no interval that covers the effect; it has: set"):
+        IVBounds("manski", covers="effect").fit_counts(CHOLESTYRAMINE)
+
+
 def test_each_method_says_what_its_interval_holds():
     expected = {"balke-pearl": "set", "manski": "set", "sharp": "set", "late": "effect"}
     assert {m: IVBounds(method=m).fit_counts(CHOLESTYRAMINE).covers for m in expected} == expected

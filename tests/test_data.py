@@ -106,8 +106,11 @@ def test_two_valued_columns_are_coded_and_reported(values, one):
 def test_the_user_may_choose_which_value_is_one():
     assert read(t=["a", "b"] * 3, ones={"t": "a"}).t.tolist() == [1, 0] * 3
     assert read(t=[0, 1] * 3, ones={"t": "0"}).t.tolist() == [1, 0] * 3
+    assert read(t=[False, True] * 3, ones={"t": "false"}).t.tolist() == [1, 0] * 3
     with pytest.raises(InputError, match=r"treatment 't' has no value 'c'; it has 'a', 'b'\."):
         read(t=["a", "b"] * 3, ones={"t": "c"})
+    with pytest.raises(InputError, match=r"outcome 'y' means 1, but it has more: 0, 1, 9; .* 9 looks like a code"):
+        read(y=[0, 1, 1, 0, 0, 9], ones={"y": 1})  # else the code would make an amount of it, unsaid
     with pytest.raises(InputError, match="ones names 'age'"):
         read(ones={"age": 1})
 

@@ -40,7 +40,7 @@ def test_every_engine_gives_the_answer_that_memory_gives(engine):
     expected = IVBounds().fit(frame.to_pandas(), **ROLES)
     found = IVBounds().fit(ENGINES[engine](frame), **ROLES)
     assert (found.lower, found.upper) == pytest.approx((expected.lower, expected.upper), abs=1e-6)
-    assert found.to_frame().drop("lower", "upper").columns == expected.to_frame().drop("lower", "upper").columns
+    assert found.to_frame().columns == list(expected.to_frame().columns)
     assert (found.n, found.n_rows, found.n_dropped, found.notes) == (
         expected.n,
         expected.n_rows,

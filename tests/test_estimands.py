@@ -276,6 +276,18 @@ def test_nobody_treated():
         IVBounds(method="balke-pearl", estimand="ATT").fit_counts(nobody)
 
 
+@pytest.mark.parametrize("method", ["ivicl", "balke-pearl", "sharp"])
+@pytest.mark.parametrize("cells", [(30, 33, 25, 32), (30, 32, 25, 33), (25, 32, 30, 33)])
+def test_nobody_up_to_rounding(method, cells):
+    """Where all have one treatment, arms that differ contradict the instrument, and the nearest law rounds."""
+    a, b, c, d = cells
+    untreated, treated = (
+        told(method, IVData.from_counts(n)) for n in ([a, b, 0, 0, c, d, 0, 0], [0, 0, a, b, 0, 0, c, d])
+    )
+    assert "ATT" not in untreated and "LIFT" not in untreated and "ATU" in untreated
+    assert "ATU" not in treated and "ATT" in treated
+
+
 def test_rows_of_many_studies_are_those_of_each_alone():
     rng = np.random.default_rng(7)
     frame = pl.DataFrame(

@@ -197,6 +197,13 @@ def test_the_method_may_be_told_that_nobody_defies():
     assert told.identified_set.lower.mean != free.identified_set.lower.mean
 
 
+def test_what_is_granted_is_assumed_once():
+    told = IVBounds("exact", assume=["no-defiers"]).fit_counts([158, 14, 3, 2, 52, 12, 23, 78])
+    assert {name: entry.assumes.count("no-defiers") for name, entry in told.estimands.items() if name != "ITT"} == (
+        dict.fromkeys(["ATE", "ATT", "ATU", "EY1", "EY0", "RR", "LIFT", "LATE"], 1)
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("levels", "no_defiers"), [(3, False), (3, True), (5, False)])
 def test_calibrated_on_its_prior(levels, no_defiers):

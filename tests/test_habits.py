@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ivicl import IVBounds
+from ivicl import IVBounds, compare
 from ivicl._shared.frames import as_kind, kind_of
 from ivicl.datasets import load
 from ivicl.errors import DesignWarning, InputError
@@ -67,6 +67,18 @@ def test_frames_come_back_as_they_went_in() -> None:
     assert isinstance(lazy, pl.DataFrame)
     assert list(pandas.columns) == arrow.column_names == polars.columns == lazy.columns
     assert pandas["lower"].tolist() == arrow["lower"].to_pylist() == polars["lower"].to_list()
+
+
+def test_every_answer_is_a_frame_of_the_callers_kind() -> None:
+    kinds = {pl.DataFrame: table(), pd.DataFrame: table().to_pandas(), pa.Table: table().to_arrow()}
+    for kind, frame in kinds.items():
+        res = IVBounds("balke-pearl").fit(frame, **ROLES, covariates=["study"])
+        by, fragile = res.by("study"), res.sensitivity("exclusion", eps=[0, 0.1])
+        side_by_side = compare(frame, methods=["manski", "late"], **ROLES)
+        for answer in (res, by, by.results[0], fragile, side_by_side):
+            assert type(answer.to_frame()) is kind, (kind, answer)
+    assert IVBounds("balke-pearl").fit(table().to_pandas(), **ROLES).to_frame()["lower"].dtype == float
+    assert isinstance(IVBounds("manski").fit_counts([9, 1, 2, 3, 4, 5, 6, 7]).to_frame(), pl.DataFrame)
 
 
 def test_missing_values_survive_the_way_back() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import polars as pl
 import pytest
 
-from ivicl import IVBounds
+from ivicl import IVBounds, IVData
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError
 from ivicl.methods import Method, MethodBounds
 from ivicl.methods.pretrained import batching
@@ -120,6 +122,45 @@ def test_several_columns_may_name_a_study_and_missing_names_are_a_study_too(stan
     assert many["n"].sum() == 80
 
 
+LARGE = 2**60
+"""Floats do not tell this number from the next."""
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow, pl.DataFrame.lazy])
+def test_studies_with_neighbouring_64_bit_names_are_not_joined(kind):
+    frame = pl.concat([pl.DataFrame(made_up(50, seed=i)).with_columns(id=pl.lit(LARGE + i)) for i in range(3)])
+    found = IVBounds("manski").fit_many(kind(frame), by="id", **ROLES)
+    assert np.asarray(found["id"]).tolist() == [LARGE, LARGE + 1, LARGE + 2]
+    assert np.asarray(found["n"]).tolist() == [50, 50, 50]
+    fine = frame.with_columns(pl.col("id").cast(pl.Decimal(20, 0)))
+    assert IVBounds("manski").fit_many(fine, by="id", **ROLES)["n"].to_list() == [50, 50, 50]
+
+
+def test_clusters_and_strata_with_neighbouring_64_bit_names_are_not_joined():
+    numbered = pl.DataFrame(made_up(400)).with_columns(school=pl.int_range(400) % 40, town=pl.int_range(400) % 2)
+    large = numbered.with_columns(pl.col("school", "town") + LARGE)
+    named = large.with_columns(pl.col("school", "town").cast(pl.String))
+    design = {"cluster": "school", "strata": "town"}
+    first, *others = (IVBounds("late").fit(f, **ROLES, **design) for f in (named, large, large.lazy()))
+    assert first.diagnostics.design.n_clusters == 40
+    for other in others:
+        assert (other.lower, other.upper) == pytest.approx((first.lower, first.upper), abs=1e-9)
+    arrays = IVData.from_arrays(*(numbered[role] for role in "zty"), cluster=large["school"], strata=large["town"])
+    assert IVBounds("late").fit_data(arrays).lower == pytest.approx(first.lower, abs=1e-9)
+    with pytest.raises(InputError, match=f"cluster 'school' = '{LARGE}' has people in two studies"):
+        halves = large.with_columns(study=pl.int_range(400) >= 200)
+        IVBounds("late").fit_many(halves, by="study", **ROLES, cluster="school")
+
+
+def test_studies_named_by_dates_keep_their_names():
+    day = pl.date(2020, 2, 28) + pl.duration(days=pl.int_range(90) % 3)
+    frame = pl.DataFrame(made_up(90)).with_columns(day=day)
+    names = [datetime.date(2020, 2, 28), datetime.date(2020, 2, 29), datetime.date(2020, 3, 1)]
+    assert IVBounds("manski").fit_many(frame, by="day", **ROLES)["day"].to_list() == names
+    pandas = IVBounds("manski").fit_many(frame.to_pandas(), by="day", **ROLES)
+    assert [day.date() for day in pandas["day"]] == names
+
+
 def test_other_methods_work_too_and_pandas_as_well():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(studies([40, 60]).to_dict(as_series=False))
@@ -132,6 +173,9 @@ def test_wrong_calls(stand_in):
     frame = studies([20, 20])
     with pytest.raises(InputError, match="study"):
         IVBounds().fit_many(frame, by="studdy", **ROLES)
+    for nothing in (None, []):
+        with pytest.raises(InputError, match="by must name the column that tells the studies apart"):
+            IVBounds().fit_many(frame, by=nothing, **ROLES)
     with pytest.raises(InputError, match="given twice"):
         IVBounds().fit_many(frame, by="z", **ROLES)
     with pytest.raises(InputError, match="by names 'method', which is a column of the result too"):

@@ -87,7 +87,7 @@ def test_ladder_and_pictures(fitted, tmp_path):
     assert fitted.plot("ladder").to_frame()["interval"][3] == fitted.interval_kind
     for kind in ("ladder", "compliance"):
         assert fitted.plot(kind).save(tmp_path / f"{kind}.png").stat().st_size > 1000
-    with pytest.raises(InputError, match="method 'padded' has no posterior to draw"):
+    with pytest.raises(InputError, match="method 'padded' has no posterior of the ATE to draw"):
         fitted.plot("posterior")
 
 

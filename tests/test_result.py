@@ -92,8 +92,10 @@ def test_intervals_at_other_levels():
     assert 0.7 < result.prob_positive < 0.95
     with pytest.raises(InputError, match="alpha must lie between 0 and 1"):
         result.interval(1.5)
-    with pytest.raises(InputError, match="method 'late' has no posterior"):
-        IVBounds(method="late").fit_data(DATA).interval(0.1)
+    late = IVBounds(method="late").fit_data(DATA)
+    assert late.interval(0.05) == (late.lower, late.upper)
+    with pytest.raises(InputError, match=r"'late' has no posterior of the LATE.*; fit it again with alpha=0\.1"):
+        late.interval(0.1)
 
 
 def test_summary_names_what_a_statistician_looks_for():

@@ -104,6 +104,7 @@ def test_frame_and_words(fitted):
     [
         ("region", {}, "'region' is not a covariate of this fit; its covariates are: age, dose, sex"),
         ("sex", {"quantiles": 2}, "'sex' is text"),
+        (["sex"], {}, r"by takes the name of one covariate, but was given a list: \['sex'\]"),
         ("age", {"quantiles": 1}, "quantiles must be a whole number of at least 2"),
     ],
 )
@@ -182,6 +183,8 @@ def test_several_outcomes_are_rows_of_each_study():
         alone = fit_many(trial(), by="sex", outcome=name, outcome_range=limits, **roles)
         assert alone.columns == ["sex", *COLUMNS]
         assert found.filter(outcome=name).drop("outcome").equals(alone)
+    named = fit_many(trial(), by="sex", outcome="score", outcome_range={"score": (0, 12)}, **roles)
+    assert named.equals(alone), "a dictionary of ranges means the same for one outcome"
     for wrong, sentence in (
         ({"outcome": []}, "empty list"),
         ({"outcome": ["y", "y"]}, "twice"),

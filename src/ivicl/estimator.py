@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Unpack
 
+from ivicl._shared.frames import POLARS, kind_of
 from ivicl.data import IVData
 from ivicl.data.roles import ManyRoleArguments, Roles
 from ivicl.errors import DesignWarning, InputError
@@ -167,7 +168,7 @@ class IVBounds:
             sampling_weights=sampling_weights,
             bins=bins,
         )
-        return self._run(IVData.from_roles(df, roles, request.random_state), request)
+        return self._run(IVData.from_roles(df, roles, request.random_state), request, kind_of(df))
 
     def fit_counts(self, table: Any, missing_outcome: str = "drop") -> BoundsResult:
         """Bounds from people by `[z][t][y]`: a (2, 2, 2) table, or eight numbers in that order.
@@ -201,9 +202,9 @@ class IVBounds:
         """The parameters as the methods take them; an InputError if they are not valid."""
         return checked_request(self.method, self.get_params(), self.options)
 
-    def _run(self, data: IVData, request: Request) -> BoundsResult:
+    def _run(self, data: IVData, request: Request, frame_kind: str = POLARS) -> BoundsResult:
         method = resolve(self.method).granted(request.assume)
-        result = make_result(method, method.bounds(data, request), data, request)
+        result = make_result(method, method.bounds(data, request), data, request, frame_kind=frame_kind)
         headline = result.diagnostics.headline
         if headline:
             # The warning points at the line that called fit, fit_counts or fit_data.

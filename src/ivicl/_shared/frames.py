@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+POLARS = "polars"
+"""The kind of everything that is not one of the following."""
 EAGER = ("pandas", "modin", "cudf", "pyarrow")
 """Kinds that can be returned; a lazy frame, a dict or a file is answered with a polars frame."""
 
@@ -12,17 +14,17 @@ EAGER = ("pandas", "modin", "cudf", "pyarrow")
 def kind_of(df: Any) -> str:
     """The library of a frame, as narwhals names it."""
     if isinstance(df, Mapping):
-        return "polars"
+        return POLARS
     import narwhals as nw
 
     frame = nw.from_native(df, pass_through=True)
-    kind = frame.implementation.value if isinstance(frame, nw.DataFrame) else "polars"
-    return kind if kind in EAGER else "polars"
+    kind = frame.implementation.value if isinstance(frame, nw.DataFrame) else POLARS
+    return kind if kind in EAGER else POLARS
 
 
 def as_kind(frame: Any, kind: str) -> Any:
     """A polars frame as a frame of another library, with the same columns and rows."""
-    if kind == "polars":
+    if kind == POLARS:
         return frame
     if kind == "pyarrow":
         return frame.to_arrow()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
 import types
 import typing
@@ -24,6 +25,8 @@ def json_safe(value: Any) -> Any:
         return json_safe(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if isinstance(value, datetime.date):  # the name of a study
+        return value.isoformat()
     return value
 
 

@@ -17,6 +17,7 @@ from ivicl.data.asking import ask, collect, collected, row_count, series
 from ivicl.data.binning import Bins, coded, cuts_of, decoded
 from ivicl.data.checks import WeightFacts
 from ivicl.data.columns import Column, column_from_array, show_values
+from ivicl.data.labels import column_in_role, role_of
 from ivicl.data.moments import Amount, Within, amount_of
 from ivicl.data.roles import Roles
 from ivicl.data.rules import refusal
@@ -83,7 +84,7 @@ def read_compressed(
         weight_facts(merged).check(weights)
     merged = decoded(merged, bins)
     merged = merged if retype is None else retype(merged)
-    read = entries(merged, names, weights, total)
+    read = entries(merged, names, weights, total, role_of(roles))
     return replace(read, binned=tuple(names[int(key[1:])] for key in bins))
 
 
@@ -102,9 +103,16 @@ def grouped(
     return _grouped(coded(_weighed(frame, names, weights), bins or {}), len(names), weights, amount)
 
 
-def entries(merged: pl.DataFrame, names: list[str], weights: str | None, total: int | None = None) -> ReadTable:
-    """Merged rows as the columns of a table. Columns leave the frame one by one, so as not to be in memory twice."""
-    columns = {name: column_from_array(name, series(merged.drop_in_place(f"k{i}"))) for i, name in enumerate(names)}
+def entries(
+    merged: pl.DataFrame, names: list[str], weights: str | None, total: int | None, roles: Mapping[str, str]
+) -> ReadTable:
+    """Merged rows as the columns of a table; `roles` are those of the columns.
+
+    Columns leave the frame one by one, so as not to be in memory twice.
+    """
+    columns = {
+        name: column_in_role(roles[name], name, series(merged.drop_in_place(f"k{i}"))) for i, name in enumerate(names)
+    }
     if weights is not None:
         people = merged["people"].to_numpy().astype(np.float64)
         columns[weights] = Column(weights, people, np.zeros(len(people), bool), "number")

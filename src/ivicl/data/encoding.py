@@ -59,8 +59,10 @@ def encode_binary(column: Column, role: str, one: Any = None) -> tuple[np.ndarra
 
 
 def _match_level(column: Column, levels: list[Any], one: Any, role: str) -> Any:
+    # A file says true where Python says True, and --one repeats what the file says.
+    told = str(one).capitalize() if column.kind == "boolean" else str(one)
     for level in levels:
-        if level == one or str(level) == str(one):
+        if level == one or str(level) == told:
             return level
     if isinstance(one, str) and column.kind != "text":
         try:

@@ -37,6 +37,8 @@ def groups_by(data: IVData, column: str, quantiles: int | None = None) -> list[G
     """
     if quantiles is not None and (not isinstance(quantiles, int) or isinstance(quantiles, bool) or quantiles < 2):
         raise InputError(f"quantiles must be a whole number of at least 2, but is {quantiles!r}.")
+    if not isinstance(column, str):
+        raise InputError(f"by takes the name of one covariate, but was given a {type(column).__name__}: {column!r}.")
     place = {name: j for j, name in enumerate(data.covariates)}
     words = rules()["covariates"]
     absent = words["missing_name"].format(column=column)

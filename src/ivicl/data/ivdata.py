@@ -204,7 +204,7 @@ class IVData:
         The keywords are those of `IVBounds.fit`: outcome, treatment, instrument, covariates, weights, cluster, strata,
         sampling_weights, outcome_range, missing, missing_outcome, ones, cap, bins.
         """
-        return cls.from_roles(df, Roles(**roles))
+        return cls.from_roles(df, Roles.named("from_frame", roles))
 
     @classmethod
     def from_roles(cls, df: Any, roles: Roles, seed: int = 0) -> IVData:

@@ -55,6 +55,14 @@ def amounts(column: Column, levels: list[Any], asked: Range | None, one: Any) ->
         if asked is not None:
             raise refusal("text_with_range", column=column.name, values=show_values(levels, 3))
         return None
+    if one is not None and len(levels) > 2:  # a code for missing values, say, has made an amount of a yes or no
+        raise with_hint(
+            InputError(
+                f"ones says which of two values of outcome '{column.name}' means 1, but it has more: "
+                f"{show_values(levels)}; leave '{column.name}' out of ones, or keep the rows of two of them."
+            ),
+            levels,
+        )
     if asked is None and len(levels) == 1:
         raise refusal("constant_outcome", column=column.name, value=levels[0])
     low, high = asked or (float(levels[0]), float(levels[-1]))

@@ -12,8 +12,9 @@ import numpy as np
 
 from ivicl.data.asking import ask
 from ivicl.data.binning import binned_columns
-from ivicl.data.columns import Column, column_from_array, show_values
+from ivicl.data.columns import Column, show_values
 from ivicl.data.compression import ReadTable, read_compressed
+from ivicl.data.labels import column_in_role
 from ivicl.data.moments import holds_numbers
 from ivicl.data.roles import Roles, called
 from ivicl.data.scanning import TextScan
@@ -69,13 +70,13 @@ def _columns(df: Any, roles: Mapping[str, str]) -> dict[str, Column]:
     if isinstance(df, Mapping):
         names = list(df)
         check_names(names, roles)
-        columns = {name: column_from_array(name, df[name]) for name in roles.values()}
+        columns = {name: column_in_role(role, name, df[name]) for role, name in roles.items()}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length: " + ", ".join(f"{k} has {v}" for k, v in lengths.items()) + ".")
         return columns
     check_names(df.columns, roles)
-    return {name: column_from_array(name, df[name]) for name in roles.values()}
+    return {name: column_in_role(role, name, df[name]) for role, name in roles.items()}
 
 
 def _remedy(df: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
@@ -45,6 +46,21 @@ class ManyRoleArguments(_SharedArguments, total=False):
 
     outcome: str | Sequence[str]
     outcome_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None
+
+
+def check_keywords(function: str, given: Mapping[str, object]) -> None:
+    """Check the names of keywords as Python would if they were written out; but they are passed on to `Roles`."""
+    known = RoleArguments.__annotations__
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        raise TypeError(
+            f"{function}() got an unexpected keyword argument '{unknown[0]}'"
+            + (f"; the nearest name is '{near[0]}'" if near else "")
+        )
+    lacking = [name for name in ("outcome", "treatment", "instrument") if name not in given]
+    if lacking:
+        raise TypeError(f"{function}() needs the keyword argument{'s' * (len(lacking) > 1)} {' and '.join(lacking)}")
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,12 @@ class Roles:
                 f"ones names '{unknown[0]}', which is not the outcome, the treatment or the instrument; leave it out, "
                 "since covariates may have any values."
             )
+
+    @classmethod
+    def named(cls, function: str, given: RoleArguments) -> Roles:
+        """The roles from the keywords of a public function, whose name is for the error about a wrong one."""
+        check_keywords(function, given)
+        return cls(**given)
 
     @property
     def columns(self) -> dict[str, str]:

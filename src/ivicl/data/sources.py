@@ -12,6 +12,7 @@ from ivicl.data.building import build
 from ivicl.data.checks import checked_counts
 from ivicl.data.columns import column_from_array
 from ivicl.data.ivdata import IVData
+from ivicl.data.labels import column_in_role
 from ivicl.data.report import DataReport
 from ivicl.data.roles import check_missing_outcome
 from ivicl.errors import InputError
@@ -34,7 +35,7 @@ def from_arrays(
     """One array per role; messages call them by the names of the arguments."""
     columns = {name: column_from_array(name, value) for name, value in (("z", z), ("t", t), ("y", y))}
     given = {"w": w, "cluster": cluster, "strata": strata, "sampling_weights": sampling_weights}
-    columns |= {name: column_from_array(name, value) for name, value in given.items() if value is not None}
+    columns |= {role: column_in_role(role, role, value) for role, value in given.items() if value is not None}
     n = len(columns["z"])
     matrix = np.empty((n, 0)) if x is None else np.asarray(x)
     if matrix.ndim == 1:

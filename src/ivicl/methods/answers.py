@@ -18,6 +18,7 @@ from ivicl.identification.estimands import Ends, Seen, by_name
 from ivicl.identification.law_posterior import CellMoments, draw_laws, settled, spread_laws
 from ivicl.identification.laws import law_of
 from ivicl.methods.arm_effects import ArmEffects
+from ivicl.methods.assumptions import NO_DEFIERS
 from ivicl.methods.base import Method, MethodBounds, Request
 from ivicl.methods.design.factors import design_factors
 from ivicl.methods.estimand_bounds import EstimandBounds
@@ -32,6 +33,8 @@ N_DRAWS = 2000
 standard error."""
 TOGETHER = 32
 """How many data sets' draws are computed together: few enough to stay in a core's cache."""
+NOBODY = 1e-12
+"""A share of people that is rounding."""
 ONE_STEP = ("exchangeable", "exclusion", "no-interference", "bounded", "large-sample")
 """What the adjusted means rest on."""
 RANDOMISED = ("exchangeable", "no-interference")
@@ -117,8 +120,8 @@ def _from_joint_draws(method: Method, draws: MeanDraws, data: IVData, alpha: flo
         middle = np.median if name in ("RR", "LATE") else np.mean
         first, second = (np.r_[middle(end), end][:, None] * factor + shift for end in (lower, upper))
         assumes = (*RANDOMISED, "prior") if name == "ITT" else method.assumptions
-        if name == "LATE":
-            assumes = (*assumes, "no-defiers")
+        if name == "LATE" and NO_DEFIERS not in assumes:  # a user may have granted it
+            assumes = (*assumes, NO_DEFIERS)
         entry = EstimandBounds.from_draws(first, first if lower is upper else second, alpha, assumes)[0]
         if entry is not None:
             found[name] = entry
@@ -175,7 +178,7 @@ def _at_laws(
     if at is not None:
         ends, possible = at
         seen = Seen.of(possible, share)
-        found = by_name(ends, seen, low, high)
+        found = _of_somebody(by_name(ends, seen, low, high), seen)
     itt = (high - low) * (laws[..., 1, :, 1].sum(axis=-1) - laws[..., 0, :, 1].sum(axis=-1))
     assumes = dict.fromkeys(found, method.assumptions) | {"ITT": RANDOMISED}
     named = {name: ends for name, ends in (found | {"ITT": (itt, itt)}).items() if name in wanted}
@@ -210,7 +213,7 @@ def _from_scores(method: Method, answered_by: MethodBounds, data: IVData, reques
         drawn = means.draws(N_DRAWS, np.random.default_rng(request.random_state))[:, None]
         low, high = (np.array([end]) for end in data.outcome_range)
         ends, seen = ends_of(drawn)
-        named = by_name(ends, seen, low, high)
+        named = _of_somebody(by_name(ends, seen, low, high), seen)
         found |= {
             name: replace(entry, interval="confidence", adjusted=True)
             for name, entry in _intervals(method, named, request.alpha, dict.fromkeys(named, ONE_STEP), 1)[0].items()
@@ -243,6 +246,18 @@ def _ratios(
         if name in known
     }
     return {name: entry for name, entry in entries.items() if entry is not None}
+
+
+def _of_somebody(named: dict[str, Ends], seen: Seen) -> dict[str, Ends]:
+    """The same with nan as the estimate of an average over nobody, which leaves it out.
+
+    By division alone it would be nan only if the law had none of them exactly, but the most likely law that a valid
+    instrument allows has them up to rounding.
+    """
+    treated = seen.treated[0]
+    for name, share in (("ATT", treated), ("LIFT", treated), ("ATU", 1 - treated)):
+        named[name][0][0] = np.where(share > NOBODY, named[name][0][0], np.nan)
+    return named
 
 
 def _intervals(

@@ -22,12 +22,12 @@ def checked_request(method: str | Method, told: Mapping[str, Any], options: Mapp
     """
     assume = _assumed(told["assume"])
     chosen = resolve(method).granted(assume)
-    for name, known, given in (("combine", COMBINATIONS, True), ("covers", COVERS, told["covers"] is not None)):
+    for name, known, given in (("combine", tuple(COMBINATIONS), True), ("covers", COVERS, told["covers"] is not None)):
         if given and told[name] not in known:
             *others, last = map(repr, known)
             raise InputError(f"{name} must be {', '.join(others)} or {last}, but is {told[name]!r}.")
     for name, offered, what in (
-        ("covers", chosen.covers, "an interval that covers the"),
+        ("covers", chosen.covers, "interval that covers the"),
         ("estimand", chosen.estimands, "bounds on the"),
     ):
         asked = told[name]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ivicl._shared.frames import POLARS, as_kind
 from ivicl._shared.records import Record, json_safe
 from ivicl.methods.assumptions import in_reading_order
 from ivicl.results import rows, saved
@@ -90,6 +91,8 @@ class Comparison:
 
     entries: tuple[Entry, ...]
     """One per method, in the order asked for; an entry without a result says why."""
+    frame_kind: str = field(default=POLARS, compare=False)
+    """The kind of table in which `to_frame` answers: the caller's."""
 
     @property
     def results(self) -> tuple[BoundsResult, ...]:
@@ -135,8 +138,8 @@ class Comparison:
         return framed("Methods side by side", text, self.headline, __version__)
 
     def to_frame(self) -> Any:
-        """One row per method as a polars frame: the columns of OWN_COLUMNS, then those of every row of results."""
-        return rows.frame_of([entry.row() for entry in self.entries], OWN_COLUMNS)
+        """One row per method, in a frame of the caller's kind: OWN_COLUMNS, then the columns of every row."""
+        return as_kind(rows.frame_of([entry.row() for entry in self.entries], OWN_COLUMNS), self.frame_kind)
 
     def to_dict(self) -> dict[str, Any]:
         """The rows, and the whole results in the same order, with null for a method without one."""

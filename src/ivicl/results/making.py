@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from ivicl._shared.frames import POLARS
 from ivicl.data import IVData
 from ivicl.methods.answers import answers
 from ivicl.methods.base import Method, MethodBounds, Request
@@ -23,10 +24,12 @@ def make_result(
     request: Request,
     ladder: bool = True,
     estimands: dict[str, EstimandBounds] | None = None,
+    frame_kind: str = POLARS,
 ) -> BoundsResult:
     """A method's answer together with the data's report, the diagnostics and the ladder of assumptions.
 
-    `estimands` are those of `answers`, if they were computed for many studies together.
+    `estimands` are those of `answers`, if they were computed for many studies together; `frame_kind` is the kind of
+    table that the data came in.
     """
     everybody = data.filled()
     dropped_lost = data.lost is None and sum(map(sum, data.report.lost)) > 0
@@ -68,12 +71,18 @@ def make_result(
         details=found.details,
         # If lost outcomes may have been anything, the method saw rows with these filled in: their laws are not kept.
         source=Source(
-            data, partial(_fit_again, asked_of, request), request.random_state, None if data.lost is not None else laws
+            data,
+            partial(_fit_again, asked_of, request, frame_kind),
+            request.random_state,
+            None if data.lost is not None else laws,
+            frame_kind,
         ),
     )
 
 
-def _fit_again(method: Method, request: Request, data: IVData, alpha: float | None = None) -> BoundsResult:
+def _fit_again(
+    method: Method, request: Request, frame_kind: str, data: IVData, alpha: float | None = None
+) -> BoundsResult:
     """The same fit for other people, as part of an answer: without a ladder, and without a warning."""
     request = request if alpha is None else replace(request, alpha=alpha)
-    return make_result(method, method.bounds(data, request), data, request, ladder=False)
+    return make_result(method, method.bounds(data, request), data, request, ladder=False, frame_kind=frame_kind)

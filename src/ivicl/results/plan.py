@@ -247,7 +247,10 @@ def plan(
     """
     alpha = check_alpha(alpha)
     if (rates is None) == (means is None):
-        raise InputError("give rates=(without, with) of a yes/no outcome, or means=(without, with) of an amount.")
+        raise InputError(
+            "give rates=(without, with) of a yes/no outcome (--rates) or means=(without, with) of an amount (--means), "
+            "but not both."
+        )
     binary = rates is not None
     if binary and (sd is not None or outcome_range is not None):
         raise InputError(

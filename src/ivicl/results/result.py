@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ivicl._shared.checks import check_alpha
+from ivicl._shared.frames import POLARS, as_kind
 from ivicl._shared.numbers import rounded_interval
 from ivicl._shared.records import NOT_SAVED, Record, json_safe
 from ivicl._shared.writing import cannot_be_written
@@ -150,6 +151,11 @@ class BoundsResult(Record):
             object.__setattr__(self, "estimands", {self.estimand: own, **self.estimands})
 
     @property
+    def frame_kind(self) -> str:
+        """The kind of table in which `to_frame` answers: the caller's."""
+        return POLARS if self.source is None else self.source.frame_kind
+
+    @property
     def width(self) -> float:
         return self.upper - self.lower
 
@@ -174,10 +180,17 @@ class BoundsResult(Record):
         return self._needed_posterior("a probability").prob_positive
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """The interval of credibility 1 - alpha, for what `lower` and `upper` cover; see also `posterior.interval`."""
+        """The interval of credibility 1 - alpha, for what `lower` and `upper` cover; see also `posterior.interval`.
+
+        An interval that comes from no posterior is known at its own level only.
+        """
         check_alpha(alpha)
         source = self.identified_set if self.covers == "set" else self.posterior
-        return (source or self._needed_posterior("an interval at another level")).interval(alpha)
+        estimated = self.interval_kind == "estimate"
+        if source is None and alpha == self.alpha and not estimated:
+            return self.lower, self.upper
+        what = "an interval at another level" + ("" if estimated else f"; fit it again with alpha={alpha:g}")
+        return (source or self._needed_posterior(what)).interval(alpha)
 
     @property
     def is_credible(self) -> bool:
@@ -186,7 +199,9 @@ class BoundsResult(Record):
 
     def _needed_posterior(self, what: str) -> BinnedPosterior:
         if self.posterior is None:
-            raise InputError(f"method '{self.method}' has no posterior, so it cannot give {what}.")
+            raise InputError(
+                f"method '{self.method}' has no posterior of the {self.estimand}, so it cannot give {what}."
+            )
         return self.posterior
 
     @property
@@ -278,8 +293,8 @@ class BoundsResult(Record):
         return json.dumps(saved.stamped(self.to_dict()), indent=indent, allow_nan=False)
 
     def to_frame(self) -> Any:
-        """One row as a polars frame, with the columns of `fit_many`."""
-        return rows.frame_of([self.row()])
+        """One row with the columns of `fit_many`, in the kind of frame that was fitted (pandas, pyarrow) or polars."""
+        return as_kind(rows.frame_of([self.row()]), self.frame_kind)
 
     def to_latex(self) -> str:
         """The summary, the ladder and the other estimands as tables for a paper, ruled by LaTeX's `booktabs`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +78,13 @@ def row(result: BoundsResult) -> dict[str, Any]:
         result.width_parts,
         result.estimates,
     )
+    limited = math.isfinite(result.upper)  # else null, as in JSON and in files, which have no infinity
     found = {
         "method": result.method,
         "estimand": result.estimand,
         "lower": result.lower,
-        "upper": result.upper,
-        "width": result.width,
+        "upper": result.upper if limited else None,
+        "width": result.width if limited else None,
         "alpha": result.alpha,
         "interval": result.interval_kind,
         "covers": result.covers,

@@ -6,12 +6,13 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ivicl._shared.records import Record
+from ivicl._shared.frames import POLARS, as_kind
+from ivicl._shared.records import NOT_SAVED, Record
 from ivicl.errors import InputError
 from ivicl.methods.base import IntervalKind
 from ivicl.results.relaxed import RELAXATIONS, Curves, Relaxation
@@ -76,6 +77,8 @@ class Sensitivity(Record):
     headline: str = ""
     """What the data say against the design (grade stop), before any bound; empty if there is nothing."""
     version: str = __version__
+    frame_kind: str = field(default=POLARS, compare=False, metadata=NOT_SAVED)
+    """The kind of table in which `to_frame` answers: the caller's."""
 
     def __repr__(self) -> str:
         point = "none" if self.breakdown is None else f"{self.breakdown:.3g}"
@@ -102,10 +105,10 @@ class Sensitivity(Record):
         return [same | row | {"sign": _sign(row["lower"], row["upper"]), "alpha": self.alpha} for row in rows]
 
     def to_frame(self) -> Any:
-        """One row for each eps, as a polars frame."""
+        """One row for each eps, in a frame of the caller's kind."""
         import polars as pl
 
-        return pl.DataFrame(self.rows())
+        return as_kind(pl.DataFrame(self.rows()), self.frame_kind)
 
     def to_json(self, indent: int | None = None) -> str:
         """Everything, stamped with its schema."""
@@ -191,6 +194,7 @@ def sensitivity(result: BoundsResult, kind: str, eps: Sequence[float] | None = N
         notes=notes(result, curves),
         binary=result.binary,
         headline=result.diagnostics.headline,
+        frame_kind=result.frame_kind,
     )
 
 

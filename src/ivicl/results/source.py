@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ivicl._shared.frames import POLARS
 from ivicl.data import IVData
 from ivicl.methods.row_laws import RowLaws
 
@@ -22,3 +23,5 @@ class Source:
     random_state: int
     laws: RowLaws | None = None
     """The law that the method found at each row, if it knows one."""
+    frame_kind: str = POLARS
+    """The kind of the caller's table, in which `to_frame` answers."""

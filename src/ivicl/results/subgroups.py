@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ivicl._shared.frames import as_kind
 from ivicl._shared.records import Record, json_safe
 from ivicl.data import IVData
 from ivicl.data.groups import Group, groups_by
@@ -145,10 +146,11 @@ class Subgroups(Record):
         return [entry.row(self.column, self.everybody.method, level) for entry in self.entries]
 
     def to_frame(self) -> Any:
-        """One row per group as a polars frame: OWN_COLUMNS, then the columns of every row of results."""
+        """One row per group, in a frame of the caller's kind: OWN_COLUMNS, then the columns of every row of results."""
         import polars as pl
 
-        return rows.frame_of(self.rows(), OWN_COLUMNS).with_columns(pl.col(GIVEN_ALL).cast(pl.Float64))
+        frame = rows.frame_of(self.rows(), OWN_COLUMNS).with_columns(pl.col(GIVEN_ALL).cast(pl.Float64))
+        return as_kind(frame, self.everybody.frame_kind)
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of the groups, what may be concluded from them, and the whole result of everybody."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
+from ivicl._shared.frames import kind_of
 from ivicl.data import IVData
 from ivicl.data.roles import RoleArguments, Roles
 from ivicl.errors import DesignWarning, InputError, IVICLError, design_warnings_off
@@ -51,7 +53,9 @@ def compare(
         for each in methods
     ]
     check(estimators)
-    found = compare_on(IVData.from_roles(df, Roles(**roles)), estimators)
+    found = replace(
+        compare_on(IVData.from_roles(df, Roles.named("compare", roles)), estimators), frame_kind=kind_of(df)
+    )
     if found.headline:  # once, not once per method
         warnings.warn(found.headline, DesignWarning, stacklevel=2)
     return found

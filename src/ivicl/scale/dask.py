@@ -48,7 +48,7 @@ def fit_many(
     frame: Any = nw.from_native(df)
     if not isinstance(frame, nw.LazyFrame) or not frame.implementation.is_dask():
         raise InputError(f"the data is a {type(df).__name__}, not a Dask frame; IVBounds().fit_many takes others.")
-    job = MergedStudies.of(frame, estimator or IVBounds(), by, Roles(**roles))
+    job = MergedStudies.of(frame, estimator or IVBounds(), by, Roles.named("fit_many", roles))
     merged: Any = nw.to_native(job.merged(frame))
     # A GROUP BY may claim to have one partition and have more; but the rows of a study must be in one.
     merged = merged.shuffle(on=job.keys, npartitions=df.npartitions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +17,7 @@ from ivicl.data import IVData, Roles
 from ivicl.data.cap import capped
 from ivicl.data.columns import Column, numbers_from_text, show_values, tidy_number
 from ivicl.data.compression import ReadTable
+from ivicl.data.labels import STUDY
 from ivicl.data.outcome import read_outcome
 from ivicl.data.reading import read_frame
 from ivicl.data.roles import ManyRoleArguments
@@ -90,13 +91,13 @@ def split(df: Any, by: str | Sequence[str], roles: Roles) -> Studies:
 
 def study_columns(by: str | Sequence[str], roles: Roles) -> dict[str, str]:
     """Role -> column, for the columns that tell the studies apart; an InputError if they are not valid."""
-    by = (by,) if isinstance(by, str) else tuple(by or ())
-    if not by:
+    by = (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
+    if not by or by[0] is None:
         raise InputError("by must name the column that tells the studies apart.")
     for name in by:
         if name in COLUMNS:
             raise InputError(f"by names '{name}', which is a column of the result too: rename it in the table.")
-    named = {f"study (by) {i + 1}": name for i, name in enumerate(by)}
+    named = {f"{STUDY} (by) {i + 1}": name for i, name in enumerate(by)}
     roles.refuse_shared_columns(named)
     return named
 

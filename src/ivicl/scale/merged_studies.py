@@ -17,6 +17,7 @@ from ivicl.data.asking import collected
 from ivicl.data.binning import Bins, cuts_of, decoded
 from ivicl.data.columns import Column, column_from_array, numbers_from_text
 from ivicl.data.compression import entries, grouped, weight_facts
+from ivicl.data.labels import role_of
 from ivicl.data.moments import Amount, amount_of
 from ivicl.data.reading import check_names
 from ivicl.errors import InputError, MissingDependencyError, ModelFileError
@@ -111,7 +112,8 @@ class MergedStudies:
 
         if self.amount is not None:
             merged = self.amount.settled(merged, self.asked.weights is not None, self.asked.outcome)
-        table = entries(decoded(merged, self.bins).clone(), self.names, self.asked.weights)
+        roles = role_of(self.asked.columns | study_columns(self.by, self.asked))
+        table = entries(decoded(merged, self.bins).clone(), self.names, self.asked.weights, None, roles)
         table = replace(table, binned=tuple(self.names[int(key[1:])] for key in self.bins))
         columns = dict(table.columns)
         keys, rows = groups_of([columns.pop(name) for name in self.by])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ivicl.data import IVData, Roles
-from ivicl.data.roles import ManyRoleArguments
+from ivicl.data.roles import ManyRoleArguments, check_keywords
 from ivicl.errors import InputError
 from ivicl.scale.many import Studies, split
 
@@ -41,8 +40,10 @@ class OutcomeStudies:
 
 def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
     """The roles, or a list with the roles of each outcome if `outcome` is a list."""
-    _check_keywords(given)
+    check_keywords("fit_many", given)
     outcome = given.get("outcome")
+    if isinstance(outcome, str) and isinstance(given.get("outcome_range"), Mapping):
+        return _roles(outcome, [outcome], given)
     if isinstance(outcome, str) or not isinstance(outcome, Sequence):
         return Roles(**given)  # type: ignore[arg-type]  # one outcome, or a refusal
     if not outcome:
@@ -50,21 +51,6 @@ def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
     if len(set(outcome)) < len(outcome):
         raise InputError("outcome names the same column twice.")
     return [_roles(name, outcome, given) for name in outcome]
-
-
-def _check_keywords(given: ManyRoleArguments) -> None:
-    """Check the names of keywords as Python would if they were written out; but they are passed on to `Roles`."""
-    known = ManyRoleArguments.__annotations__
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        raise TypeError(
-            f"fit_many() got an unexpected keyword argument '{unknown[0]}'"
-            + (f"; the nearest name is '{near[0]}'" if near else "")
-        )
-    lacking = [name for name in ("outcome", "treatment", "instrument") if name not in given]
-    if lacking:
-        raise TypeError(f"fit_many() needs the keyword argument{'s' * (len(lacking) > 1)} {' and '.join(lacking)}")
 
 
 def split_outcomes(df: Any, by: str | Sequence[str], roles: Roles | list[Roles]) -> Studies | OutcomeStudies:

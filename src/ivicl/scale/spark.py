@@ -58,7 +58,7 @@ def fit_many(
     frame: Any = nw.from_native(df)
     if not isinstance(frame, nw.LazyFrame) or not frame.implementation.is_spark_like():
         raise InputError(f"the data is a {type(df).__name__}, not a Spark frame; IVBounds().fit_many takes others.")
-    job = MergedStudies.of(frame, estimator or IVBounds(), by, Roles(**roles))
+    job = MergedStudies.of(frame, estimator or IVBounds(), by, Roles.named("fit_many", roles))
     kinds = {str: types.StringType(), float: types.DoubleType(), int: types.LongType()}
     fields = [types.StructField(name, df.schema[name].dataType) for name in job.by]
     schema = types.StructType(fields + [types.StructField(name, kinds[kind]) for name, kind in COLUMNS.items()])

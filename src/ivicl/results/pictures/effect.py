@@ -20,7 +20,8 @@ HUMPS = "Between the ends of the identified set the shape comes from the prior, 
 def posterior(result: BoundsResult) -> Picture:
     """The posterior of the effect, its interval, the ends of the identified set and the classical bounds."""
     if result.posterior is None:
-        raise InputError(f"method '{result.method}' has no posterior to draw; the ladder shows its interval.")
+        whose = f"method '{result.method}' has no posterior of the {result.estimand}"
+        raise InputError(f"{whose} to draw; plot('ladder') shows its interval.")
     figure, axes = new_axes(height=3.1)
     law = result.posterior
     middles, density = (law.edges[1:] + law.edges[:-1]) / 2, law.probabilities / np.diff(law.edges)
@@ -62,7 +63,9 @@ def posterior(result: BoundsResult) -> Picture:
 def levels(result: BoundsResult) -> Picture:
     """The interval against its credibility: how much the conclusion depends on the choice of alpha."""
     if not result.is_credible:
-        raise InputError(f"method '{result.method}' has no posterior, so it has one interval only.")
+        raise InputError(
+            f"method '{result.method}' has no posterior of the {result.estimand}, so it has one interval only."
+        )
     alphas = np.concatenate([[0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 99)])
     lower, upper = np.array([result.interval(float(alpha)) for alpha in alphas]).T
     credibility = 100 * (1 - alphas)

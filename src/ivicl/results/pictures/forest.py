@@ -98,6 +98,8 @@ def forest_of_rows(frame: Any) -> Picture:
     bars = []
     for row in table.rows(named=True):
         numbers = {name: _number(row.get(name)) for name in ("lower", "upper", "estimate_lower", "estimate_upper")}
+        if numbers["lower"] is not None and numbers["upper"] is None:
+            numbers["upper"] = math.inf  # a row without an answer has neither end
         people = _number(row.get("n"))
         label = ", ".join(str(row[name]) for name in named) or str(row["method"])
         bars.append(Bar(label, **numbers, n=None if people is None else int(people)))
