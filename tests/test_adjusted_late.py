@@ -179,3 +179,12 @@ def test_ranks_count_people_and_ties_have_one_rank():
     once = _ranks(np.repeat(x, [1, 2, 1, 4], axis=0), np.ones(8))
     np.testing.assert_allclose(once[:, 0], [3.5 / 8, *[1.5 / 8] * 3, *[6 / 8] * 4])
     np.testing.assert_allclose(_ranks(x, np.array([1.0, 2, 1, 4]))[:, 0], [3.5 / 8, 1.5 / 8, 1.5 / 8, 6 / 8])
+
+
+def test_equal_outcomes_in_an_arm_are_not_certainty():
+    """Ten people in each arm who comply, and all fare as their arm: the ratio is not known to be exactly one."""
+    for counts, truth in (([10, 0, 0, 0, 0, 0, 0, 10], 1.0), ([0, 10, 0, 0, 0, 0, 0, 10], 0.0)):
+        res = IVBounds(method="late").fit_counts(counts)
+        assert res.lower < truth - 0.1 and res.upper >= truth
+        assert 0.1 < res.width < 0.7
+        assert IVBounds(method="late").fit_counts([50 * count for count in counts]).width < 0.02
