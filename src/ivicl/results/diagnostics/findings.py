@@ -85,7 +85,7 @@ def diagnose(data: IVData, row_laws: RowLaws | None = None) -> Diagnostics:
 
 
 def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:
-    """A weak instrument makes bounds wide, not wrong; but beside a finding of grade stop nothing is called honest."""
+    """A weak instrument makes bounds wide, not wrong; but beside a finding of grade stop nothing is excused."""
     name = "first stage"
     before, after = percent(stage.treated_if_z0), percent(stage.treated_if_z1)
     moved = f"The instrument changes the share treated from {before} to {after}"
@@ -94,7 +94,7 @@ def _first_stage_finding(stage: FirstStage, stopped: bool) -> Finding:
     if stage.f is None:
         return Finding(name, "ok", f"{moved}.")
     if stage.f < WEAK_F:
-        cost = "" if stopped else "; the bounds stay honest, but will be wide"
+        cost = "" if stopped else "; bounds need no strong one, but will be wide"
         return Finding(name, "look", f"{moved} (F = {stage.f:.1f}): a weak instrument{cost}.")
     return Finding(name, "ok", f"{moved} (F = {stage.f:,.0f}).")
 
