@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from ivicl import IVBounds, IVData
 from ivicl._shared.ridge import logistic_without_own, ridge_without_own
-from ivicl.methods.one_step_means import LEAST_PEOPLE, adjusted_means
+from ivicl._shared.special import expit
+from ivicl.methods.one_step_means import LEAST_PEOPLE, _ranks, adjusted_means
 
 
 def study(rng: np.random.Generator, n: int, chance: float = 0.0, strength: float = 0.6) -> dict[str, np.ndarray]:
@@ -154,3 +157,34 @@ def test_very_many_rows_are_adjusted_in_blocks(monkeypatch):
     assert np.abs(blocks.means - whole.means).max() > 0
     assert (np.abs(blocks.means - whole.means) < 0.2 * errors).all()
     np.testing.assert_allclose(np.sqrt(np.diagonal(blocks.covariance)), errors, rtol=0.05)
+
+
+def test_heavy_tails_do_not_hide_what_a_covariate_does():
+    """A few huge values make up most of the variance of the column; assignment and outcome go with the ranks."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    x = rng.standard_t(1.5, n)
+    u = x / (1 + np.abs(x))
+    z = (rng.random(n) < expit(1.2 * u)).astype(int)
+    t = (rng.random(n) < 0.2 + 0.5 * z).astype(int)
+    y = 0.5 + 0.3 * u + 0.1 * t + 0.05 * rng.normal(size=n)
+    means = adjusted_means(IVData.from_arrays(z, t, y, x[:, None], outcome_range=(-0.5, 1.5)))
+    effects = means.effects()
+    assert abs(2 * effects.outcome - 0.05) < 4 * 2 * math.sqrt(effects.var_outcome)
+    assert abs(2 * effects.ratio - 0.1) < 0.05
+
+
+def test_ranks_count_people_and_ties_have_one_rank():
+    x = np.array([[3.0], [1.0], [1.0], [9.0]])
+    once = _ranks(np.repeat(x, [1, 2, 1, 4], axis=0), np.ones(8))
+    np.testing.assert_allclose(once[:, 0], [3.5 / 8, *[1.5 / 8] * 3, *[6 / 8] * 4])
+    np.testing.assert_allclose(_ranks(x, np.array([1.0, 2, 1, 4]))[:, 0], [3.5 / 8, 1.5 / 8, 1.5 / 8, 6 / 8])
+
+
+def test_equal_outcomes_in_an_arm_are_not_certainty():
+    """Ten people in each arm who comply, and all fare as their arm: the ratio is not known to be exactly one."""
+    for counts, truth in (([10, 0, 0, 0, 0, 0, 0, 10], 1.0), ([0, 10, 0, 0, 0, 0, 0, 10], 0.0)):
+        res = IVBounds(method="late").fit_counts(counts)
+        assert res.lower < truth - 0.1 and res.upper >= truth
+        assert 0.1 < res.width < 0.7
+        assert IVBounds(method="late").fit_counts([50 * count for count in counts]).width < 0.02

@@ -104,6 +104,19 @@ def test_balance_p_values_are_uniform_under_randomisation():
     assert np.mean(np.array(p_values) < 0.1) == pytest.approx(0.1, abs=0.05)
 
 
+def test_chance_among_many_covariates_of_a_small_trial_is_no_finding_but_a_difference_beyond_it_is():
+    rng = np.random.default_rng(4)
+    looks, largest = [], []
+    for _ in range(40):
+        z, t, y = (rng.integers(0, 2, 200) for _ in range(3))
+        data = IVData.from_arrays(z, t, y, rng.normal(size=(200, 30)))
+        looks.append(grades(data)["balance"] == "look")
+        largest.append(balance(data).largest)
+    assert np.mean(looks) < 0.2 and np.mean(np.array(largest) > 0.25) > 0.8
+    moved = replace(data, x=data.x + 0.6 * np.eye(30)[7] * data.z[:, None])
+    assert grades(moved)["balance"] == "look" and balance(moved).largest_column == moved.covariates[7]
+
+
 def clustered(rng: np.random.Generator, by_cluster: bool, clusters: int = 24, sized: int = 25) -> IVData:
     """People of a cluster share most of two covariates; the arms were drawn at random, of clusters or of people."""
     code = np.repeat(np.arange(clusters), sized)

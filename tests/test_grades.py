@@ -46,7 +46,7 @@ def test_a_stop_is_one_warning_at_the_callers_line_and_the_first_line_everywhere
     assert page.partition("<main>")[2].lstrip().startswith(f'<p class="headline stop" role="alert">{HEADLINE}')
     row = result.to_frame().row(0, named=True)
     assert row["grade"] == "stop" and HEADLINE in row["findings"]
-    assert all("honest" not in text for text in (result.summary(), page, row["findings"]))
+    assert all("no strong one" not in text for text in (result.summary(), page, row["findings"]))
 
 
 @pytest.mark.filterwarnings("ignore::ivicl.errors.DesignWarning")
@@ -91,9 +91,9 @@ def test_a_clean_table_shows_none_of_it(tmp_path, run):
     assert code == 0 and "contradict" not in err and json.loads(out)["grade"] == "ok"
 
 
-def test_a_weak_instrument_stays_honest_only_without_a_stop():
+def test_a_weak_instrument_is_excused_only_without_a_stop():
     weak, caught = fitted([50, 50, 50, 50, 48, 50, 52, 50])
-    assert not caught and "the bounds stay honest" in weak.summary().replace("\n    ", " ")
+    assert not caught and "bounds need no strong one" in weak.summary().replace("\n    ", " ")
 
 
 def test_no_treatment_at_all_is_said_first():

@@ -284,3 +284,17 @@ def test_with_two_levels_the_nearest_law_is_the_most_likely_possible_law():
 def test_a_possible_sample_is_left_alone():
     counts = np.array([158, 14, 0, 0, 52, 12, 23, 78]).reshape(2, 2, 2)
     np.testing.assert_array_equal(nearest_law(counts), laws.law_of(counts))
+
+
+def test_rounding_does_not_make_a_law_impossible():
+    """Everybody in an arm has the same treatment: the cells may add up to a little more than one, and nothing can move.
+
+    Amounts have such laws if compliance is one-sided; 0 / 0 would make them nan.
+    """
+    rng = np.random.default_rng(0)
+    mean, people = rng.random((5000, 1)), rng.integers(2, 2000, (5000, 2))
+    counts = np.zeros((5000, 2, 2, 2))
+    counts[:, :, 0, 1], counts[:, :, 0, 0] = people * mean, people * (1 - mean)
+    assert (level_excess(laws.law_of(counts)) > 0).any()
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(nearest_law(counts), laws.law_of(counts))

@@ -3,7 +3,7 @@ import { weightedQuantile } from "./columns";
 import { people as peopleOf, type Data } from "./data";
 import { LIMITS } from "./facts";
 import { lossesOf, lossFinding, madeByTheTop, type Losses } from "./losses";
-import { chiSquaredTail, eigen, expit, solve } from "./special";
+import { chiSquaredTail, eigen, erfc, expit, solve } from "./special";
 import { capitalised, commas, g, percent, shownP } from "./text";
 import { arms, checkCounts, countCells, type Inequality } from "./theory";
 
@@ -69,7 +69,7 @@ export function diagnose(data: Data): Diagnostics {
     complianceFinding(compliance, stage),
     inequalityFinding(inequalities),
     ...positivityFinding(positivity),
-    ...balanceFinding(balance),
+    ...balanceFinding(balance, stage),
     sampleFinding(sample, stage),
     ...data.oddities.map((odd) => finding(odd.name, "look", odd.sentence, odd.remedy)),
     ...lossFinding(losses, data.range[1] - data.range[0]),
@@ -316,7 +316,7 @@ function firstStageFinding(stage: FirstStage, stopped: boolean): Finding {
   if (stage.f === null && stage.difference === 0) return finding(name, "look", `${moved}: not at all, so that it tells nothing about the treatment.`);
   if (stage.f === null) return finding(name, "ok", `${moved}.`);
   if (stage.f < LIMITS.weak_f) {
-    const cost = stopped ? "" : "; the bounds stay honest, but will be wide";
+    const cost = stopped ? "" : "; bounds need no strong one, but will be wide";
     return finding(name, "look", `${moved} (F = ${stage.f.toFixed(1)}): a weak instrument${cost}.`);
   }
   return finding(name, "ok", `${moved} (F = ${commas(stage.f)}).`);
@@ -380,17 +380,21 @@ function positivityFinding(found: Diagnostics["positivity"]): Finding[] {
   return [finding(name, "ok", `${capitalised(what)}: both arms are possible for everybody.`)];
 }
 
-function balanceFinding(found: Diagnostics["balance"]): Finding[] {
+function balanceFinding(found: Diagnostics["balance"], stage: FirstStage): Finding[] {
   if (!found) return [];
   if (found.largest >= SEPARATED) {
     const sentence = `The data cannot answer given the covariates: '${found.largest_column}' has one value in each arm, so nobody in one arm has a counterpart in the other.`;
     return [finding("balance", "stop", sentence, "Leave it out: it is the instrument once more, or was made from it.")];
   }
   const what = `the largest difference between the arms is ${found.largest.toFixed(2)} standard deviations, in '${found.largest_column}'`;
-  if (found.largest > 0.25 || (found.largest > 0.1 && found.p_value < 0.001)) {
+  // Among many covariates the joint test may miss one that differs much.
+  const alone = erfc(found.largest / Math.sqrt(2 * (1 / stage.n_z0 + 1 / stage.n_z1))) * Object.keys(found.standardised_differences).length;
+  const large = found.largest > 0.25;
+  if ((large && (found.p_value < 0.05 || alone < 0.05)) || (found.largest > 0.1 && found.p_value < 0.001)) {
     const remedy = "If assignment was meant to be random, find out why; if not, the bounds rely on the covariates to explain it.";
     return [finding("balance", "look", `The arms differ in their covariates: ${what}.`, remedy)];
   }
+  if (large) return [finding("balance", "ok", `The arms differ in their covariates no more than chance explains: ${what}.`)];
   return [finding("balance", "ok", `The arms are alike in their covariates: ${what}.`)];
 }
 

@@ -169,13 +169,17 @@ function late(data: Data, alpha: number): Ends {
     data.w.forEach((w, i) => {
       if (data.z[i] === arm) [n, y, t] = [n + w, y + w * data.y[i]!, t + w * data.t[i]!];
     });
+    let spread = 0;
     data.w.forEach((w, i) => {
       if (data.z[i] !== arm) return;
       const [dy, dt] = [data.y[i]! - y / n, data.t[i]! - t / n];
-      varY += (w * dy * dy) / n ** 2;
+      spread += (w * dy * dy) / n;
       varT += (w * dt * dt) / n ** 2;
       cov += (w * dy * dt) / n ** 2;
     });
+    // Equal outcomes are not certainty: the mean is known as well as with one more person at each end of the range.
+    const guess = (y + 1) / (n + 2);
+    varY += spread > 1e-12 ? spread / n : (guess * (1 - guess)) / (n + 2);
   }
   const z2 = normalQuantile(1 - alpha / 2) ** 2;
   const a = tEffect ** 2 - z2 * varT;

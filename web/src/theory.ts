@@ -54,7 +54,7 @@ export function nearestLaw(counts: Eight): Eight {
   const law = lawOf(counts);
   const over = levelExcess(law);
   const worst = Math.max(...over);
-  if (worst <= 0) return law;
+  if (worst <= 1e-12) return law; // rounding alone
   const t = over[0] >= over[1] ? 0 : 1;
   const size = [0, 4].map((from) => counts.slice(from, from + 4).reduce((a, b) => a + b, 0));
   const moves = [0, 1].map((z) => (worst * size[1 - z]!) / (size[0]! + size[1]!));

@@ -16,6 +16,9 @@ import numpy as np
 from ivicl._shared.records import KeyedRecord
 from ivicl.identification.laws import arm_totals, law_of
 
+ROUNDING = 1e-12
+"""An inequality that fails by no more than this fails by rounding alone."""
+
 
 @dataclass(frozen=True)
 class Inequality(KeyedRecord):
@@ -34,7 +37,7 @@ class Inequality(KeyedRecord):
 
     @property
     def violated(self) -> bool:
-        return self.excess > 1e-12
+        return self.excess > ROUNDING
 
     def name(self) -> str:
         if self.by_means:
@@ -90,15 +93,16 @@ def check_counts(
 def nearest_law(counts: np.ndarray) -> np.ndarray:
     """The sample's law, from counts (..., 2, 2, K), moved as little as a valid instrument demands.
 
-    A possible law stays as it is. Any other moves by its `level_excess`, the least total variation that helps, shared
-    between the arms in proportion to the other arm's people: the arm that is known better moves less. With two levels
-    this is the maximum-likelihood law among the possible ones.
+    A possible law stays as it is, and so does one that is impossible by rounding alone, such as that of an arm in which
+    everybody has the same treatment: there may be nothing that could move. Any other moves by its `level_excess`, the
+    least total variation that helps, shared between the arms in proportion to the other arm's people: the arm that is
+    known better moves less. With two levels this is the maximum-likelihood law among the possible ones.
     """
     counts = np.asarray(counts, dtype=np.float64)
     laws = law_of(counts).reshape(-1, *counts.shape[-3:])
     people = arm_totals(counts).reshape(-1, 2)
     over = level_excess(laws)
-    chosen = np.flatnonzero(over.max(axis=1) > 0)
+    chosen = np.flatnonzero(over.max(axis=1) > ROUNDING)
     t = over[chosen].argmax(axis=1)
     moves = over[chosen, t][:, None] * people[chosen, ::-1] / people[chosen].sum(axis=1, keepdims=True)
     laws[chosen, :, t], laws[chosen, :, 1 - t] = _repaired(laws[chosen, :, t], laws[chosen, :, 1 - t], moves)

@@ -54,10 +54,16 @@ class ArmEffects:
 
     @classmethod
     def of_moments(cls, cells: CellMoments) -> ArmEffects:
-        """The same from the cells [z][t] of one data set."""
+        """The same from the cells [z][t] of one data set.
+
+        If all outcomes of an arm are equal, its mean is not certain, however small the variance in the sample: it is
+        known as well as with one more person at each end of the range (as in Agresti and Caffo's interval).
+        """
         people = cells.people.sum(axis=-1)
         y, t = cells.total.sum(axis=-1) / people, cells.people[:, 1] / people
-        var_y = np.maximum(cells.squares.sum(axis=-1) / people - y**2, 0.0) / people
+        spread = np.maximum(cells.squares.sum(axis=-1) / people - y**2, 0.0)
+        guess = (cells.total.sum(axis=-1) + 1) / (people + 2)
+        var_y = np.where(spread > 1e-12, spread / people, guess * (1 - guess) / (people + 2))
         var_t, cov = t * (1 - t) / people, (cells.total[:, 1] / people - y * t) / people
         return cls(float(y[1] - y[0]), float(t[1] - t[0]), float(var_y.sum()), float(var_t.sum()), float(cov.sum()))
 

@@ -27,6 +27,9 @@ MOST_COLUMNS = 100
 """If there are more, the columns least associated with instrument, treatment and outcome are left out."""
 MOST_ROWS = 500_000
 """The most rows of a block with its own fits."""
+HEAVY = 10.0
+"""A fourth moment of a standardised column above this (a normal one has 3) means that few people make up most of its
+variance: what most people have in common does not show in such a column, nor in its square, but in their ranks."""
 CLIP = 0.01
 """P(Z | x) is kept this far from 0 and 1."""
 
@@ -160,17 +163,32 @@ def ends_of(means: np.ndarray) -> tuple[MeanEnds, Seen]:
 
 
 def _columns(data: IVData) -> np.ndarray:
-    """Standardised columns, and the squares of those with more than two values, without constant columns."""
+    """Standardised columns, the ranks of those with heavy tails, and the squares of those with more than two values (of
+    the ranks, if the tails are heavy); without constant columns."""
     x = _varying(standardise(data.x, data.w))
     if x.shape[1] > MOST_COLUMNS:
         roles = standardise(np.column_stack([data.z, data.t, data.y01]), data.w)
         association = np.abs((x * data.w[:, None]).T @ roles).max(axis=1)
         x = x[:, np.sort(np.argsort(-association, kind="stable")[:MOST_COLUMNS])]
     share = data.w / data.n
-    squares = x**2
+    fourth = share @ x**4
     # For standardised columns, this moment is zero if and only if the column has two values.
-    squares = squares[:, share @ squares**2 - (share @ (squares * x)) ** 2 - 1 > 1e-6]
-    return np.column_stack([x, standardise(squares[:, : MOST_COLUMNS - x.shape[1]], data.w)])
+    bends = fourth - (share @ x**3) ** 2 - 1 > 1e-6
+    heavy = bends & (fourth > HEAVY)
+    bent, ranks = x.copy(), standardise(_ranks(x[:, heavy], data.w), data.w)
+    bent[:, heavy] = ranks
+    more = np.column_stack([ranks, standardise(bent[:, bends] ** 2, data.w)])
+    return np.column_stack([x, more[:, : MOST_COLUMNS - x.shape[1]]])
+
+
+def _ranks(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """(N, D) the share of people below each value, those with the same value counting half."""
+    found = np.empty_like(x)
+    for column in range(x.shape[1]):
+        place = np.unique(x[:, column], return_inverse=True)[1].ravel()
+        people = np.bincount(place, w)
+        found[:, column] = ((np.cumsum(people) - people / 2) / people.sum())[place]
+    return found
 
 
 def _varying(x: np.ndarray) -> np.ndarray:
