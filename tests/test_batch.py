@@ -142,3 +142,15 @@ def test_an_output_is_not_overwritten_by_accident(source, tmp_path):
 @pytest.mark.parametrize("output", ["bounds.xlsx", "no/such/folder/bounds.csv"])
 def test_an_output_that_cannot_be(source, tmp_path, output):
     assert isinstance(run(source, str(tmp_path / output)).exception, InputError)
+
+
+def test_an_outcome_named_twice_is_refused(source, tmp_path):
+    with pytest.raises(InputError, match="outcome names the same column twice"):
+        run(source, tmp_path / "bounds.csv", "-y", "y,y")
+
+
+def test_a_forest_of_very_many_studies_says_what_its_bars_are_and_that_some_are_missing():
+    studies = pl.concat([pl.DataFrame(made_up(40, seed=i) | {"study": [i] * 40}) for i in range(70)])
+    many = IVBounds("balke-pearl").fit_many(studies, by="study", outcome="y", treatment="t", instrument="z")
+    assert forest_of_rows(many).caption.startswith("Intervals, ")
+    assert forest_of_rows(many).caption.endswith(" The first 60 of 70.")

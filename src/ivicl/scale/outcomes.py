@@ -48,8 +48,6 @@ def roles_of(given: ManyRoleArguments) -> Roles | list[Roles]:
         return Roles(**given)  # type: ignore[arg-type]  # one outcome, or a refusal
     if not outcome:
         raise InputError("outcome is an empty list; name at least one column.")
-    if len(set(outcome)) < len(outcome):
-        raise InputError("outcome names the same column twice.")
     return [_roles(name, outcome, given) for name in outcome]
 
 
@@ -57,6 +55,8 @@ def split_outcomes(df: Any, by: str | Sequence[str], roles: Roles | list[Roles])
     """The studies, once for each outcome if there is a list of them."""
     if isinstance(roles, Roles):
         return split(df, by, roles)
+    if len({each.outcome for each in roles}) < len(roles):
+        raise InputError("outcome names the same column twice.")
     if COLUMN in ((by,) if isinstance(by, str) else tuple(by)):
         raise InputError(f"by names '{COLUMN}', which is a column of the result too: rename it in the table.")
     return OutcomeStudies(tuple(split(df, by, each) for each in roles))

@@ -64,7 +64,7 @@ def forest(bars: Sequence[Bar], everybody: Bar | None = None) -> Picture:
     data: dict[str, list[Any]] = {name: [getattr(bar, name) for bar in lines] for name in names}
     caption = "Intervals, with point estimates of their ends as dots."
     if len(bars) > MOST_BARS:
-        caption = f"The first {MOST_BARS} of {len(bars):,}."
+        caption += f" The first {MOST_BARS} of {len(bars):,}."
     return Picture("forest", figure, data, caption)
 
 
