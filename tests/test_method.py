@@ -113,7 +113,7 @@ def test_columns_beyond_the_limit_are_named(monkeypatch):
 
 def test_more_people_than_the_training_range_are_warned_of(stand_in):
     res = IVBounds().fit_counts([[[4e8, 1e8], [0, 0]], [[1e8, 1e8], [1e8, 2e8]]])
-    assert any("training range" in warning for warning in res.warnings)
+    assert any("that the network is made for" in warning for warning in res.warnings)
 
 
 @pytest.mark.parametrize("option", [{"max_rows": 0}, {"max_rows": 2.5}, {"model": 3}, {"modle": "a.onnx"}])
@@ -131,10 +131,10 @@ def test_a_model_file_that_is_not_there(stand_in):
 
 
 def test_the_shipped_model_knows_the_diagnostics_limits(shipped):
-    from ivicl.results.diagnostics.findings import TRAINED_COVARIATES, TRAINED_PEOPLE
+    from ivicl.results.diagnostics.findings import MOST_COVARIATES, PEOPLE_RANGE
 
-    assert shipped.metadata["network"]["max_features"] == TRAINED_COVARIATES
-    assert shipped.metadata["network"]["max_count"] == TRAINED_PEOPLE[1]
+    assert shipped.metadata["network"]["max_features"] == MOST_COVARIATES
+    assert shipped.metadata["network"]["max_count"] == PEOPLE_RANGE[1]
 
 
 def test_the_shipped_model_keeps_its_promises_through_fit(shipped):

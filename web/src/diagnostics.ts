@@ -406,7 +406,7 @@ function sampleFinding(sample: Diagnostics["sample"], stage: FirstStage): Findin
   if (n < least || smaller < 10) {
     return finding(name, "look", `${commas(n)} people, ${commas(smaller)} in the smaller arm: so few that the prior speaks louder than the data.`);
   }
-  if (n > most) return finding(name, "look", `${commas(n)} people are beyond the network's training range; they count as ${commas(most)}.`);
+  if (n > most) return finding(name, "look", `${commas(n)} people are beyond the range that the network is made for; they count as ${commas(most)}.`);
   if (d > LIMITS.trained_covariates) {
     return finding(name, "look", `${d} covariates: the network reads the ${LIMITS.trained_covariates} that go most with Z, T and Y.`);
   }
@@ -416,7 +416,7 @@ function sampleFinding(sample: Diagnostics["sample"], stage: FirstStage): Findin
     return finding(name, "look", `${commas(sample.n_dropped)} of ${commas(rows)} rows were dropped.`, remedy);
   }
   const covariates = d ? `${d} covariate${d === 1 ? "" : "s"}` : "no covariates";
-  return finding(name, "ok", `${commas(n)} people and ${covariates}: within the network's training range.`);
+  return finding(name, "ok", `${commas(n)} people and ${covariates}: within the range that the network is made for.`);
 }
 
 function outcomeFinding(found: Diagnostics["outcome"], binary: boolean): Finding {

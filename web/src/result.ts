@@ -225,9 +225,9 @@ function pose(data: Data): Question {
   const n = people(used);
   if (n > LIMITS.max_count) {
     const trained = commas(LIMITS.max_count);
-    warnings.push(`${commas(n)} people are more than the ${trained} of the training range; they count as ${trained}, which makes the interval a little wider than it could be.`);
+    warnings.push(`${commas(n)} people are more than the ${trained} that the network is made for; they count as ${trained}, which makes the interval a little wider than it could be.`);
   } else if (n < LIMITS.least_people) {
-    warnings.push(`${g(n)} people are fewer than the ${LIMITS.least_people} of the training range; the prior speaks louder than they.`);
+    warnings.push(`${g(n)} people are fewer than the ${LIMITS.least_people} that the network is made for; the prior speaks louder than they.`);
   }
   const rows = data.binary ? used : meanRows(used);
   return { rows, warnings, details: { n_used: n, rows_used: rows.w.length, left_out_columns: left } };

@@ -92,7 +92,7 @@ def model(
         ("runs", ", then ".join(f"{r['step']:,} steps in {r['hours']} h" for r in runs if "step" in r)),
         ("hours of training", f"{sum(r.get('hours', 0) for r in runs):.2f}"),
         ("tables seen", ", ".join(f"{sum(r['tables'][k] for r in runs):,} {k}" for k in training.get("tables", {}))),
-        ("people", f"20 to {network['max_count']:,.0f} (trained range)"),
+        ("people", f"20 to {network['max_count']:,.0f} (beyond them, scaled down)"),
         ("covariates", f"0 to {network['max_features']}, strongest kept beyond"),
     ]
     for name, value in rows:

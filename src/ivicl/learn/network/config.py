@@ -40,7 +40,7 @@ class NetworkConfig:
     tie_ramp: float = 0.02
     """Half-width of the band around a tie in which the answers of both codings are averaged."""
     max_count: float = 1e8
-    """People beyond which a table is scaled down (with a warning): the end of the training range."""
+    """People beyond which a table is scaled down (with a warning)."""
     gamma: float = GAMMA
     """Concentration of the prior's Dirichlet on the strata of a binary outcome."""
 

@@ -179,13 +179,12 @@ def _usual_limit(model: Model, once: bool) -> int | None:
 def _range_warnings(n: int, most: float) -> list[str]:
     if n > most:
         return [
-            f"{n:,} people are more than the {most:,.0f} of the training range; they count as {most:,.0f}, which makes "
-            "the interval a little wider than it could be."
+            f"{n:,} people are more than the {most:,.0f} that the network is made for; they count as {most:,.0f}, "
+            "which makes the interval a little wider than it could be."
         ]
     if n < LEAST_PEOPLE:
-        return [
-            f"{n} people are fewer than the {LEAST_PEOPLE} of the training range; the prior speaks louder than they."
-        ]
+        least = f"the {LEAST_PEOPLE} that the network is made for"
+        return [f"{n} people are fewer than {least}; the prior speaks louder than they."]
     return []
 
 

@@ -31,9 +31,9 @@ from ivicl.results.diagnostics.records import (
     percent,
 )
 
-TRAINED_PEOPLE = (20, 100_000_000)
-"""The smallest and largest tables that the shipped network was trained for."""
-TRAINED_COVARIATES = 64
+PEOPLE_RANGE = (20, 100_000_000)
+"""The smallest and largest tables that the shipped network is made for."""
+MOST_COVARIATES = 64
 """The most covariates that the shipped network reads."""
 WEAK_F = 10.0
 TOP_WORTH_SAYING, HEAVY_TOP = 0.2, 0.4
@@ -197,21 +197,21 @@ def _balance_finding(found: Balance | None, stage: FirstStage, clustered: bool) 
 def _sample_finding(sample: Sample, stage: FirstStage) -> Finding:
     name, n, d = "sample", sample.n, sample.d
     smaller = min(stage.n_z0, stage.n_z1)
-    if n < TRAINED_PEOPLE[0] or smaller < 10:
+    if n < PEOPLE_RANGE[0] or smaller < 10:
         sentence = f"{n:,} people, {smaller:,} in the smaller arm: so few that the prior speaks louder than the data."
         return Finding(name, "look", sentence)
-    if n > TRAINED_PEOPLE[1]:
-        sentence = f"{n:,} people are beyond the network's training range; they count as {TRAINED_PEOPLE[1]:,}."
+    if n > PEOPLE_RANGE[1]:
+        sentence = f"{n:,} people are beyond the range that the network is made for; they count as {PEOPLE_RANGE[1]:,}."
         return Finding(name, "look", sentence)
-    if d > TRAINED_COVARIATES:
-        sentence = f"{d} covariates: the network reads the {TRAINED_COVARIATES} that go most with Z, T and Y."
+    if d > MOST_COVARIATES:
+        sentence = f"{d} covariates: the network reads the {MOST_COVARIATES} that go most with Z, T and Y."
         return Finding(name, "look", sentence)
     rows = sample.n_rows + sample.n_dropped
     if sample.n_dropped > 0.1 * rows:
         sentence = f"{sample.n_dropped:,} of {rows:,} rows were dropped."
         return Finding(name, "look", sentence, "Find out whether those with missing values are like the others.")
     covariates = f"{d} covariate{'' if d == 1 else 's'}" if d else "no covariates"
-    return Finding(name, "ok", f"{n:,} people and {covariates}: within the network's training range.")
+    return Finding(name, "ok", f"{n:,} people and {covariates}: within the range that the network is made for.")
 
 
 def _outcome_finding(found: OutcomeRange, binary: bool) -> Finding:

@@ -86,7 +86,8 @@ class Picture:
                 f"a picture cannot be saved as '{path.name}'; known endings are {', '.join(sorted(known))}."
             )
         try:
-            self.figure.savefig(path, dpi=200, metadata=_no_date(path.suffix))
+            with styled():
+                self.figure.savefig(path, dpi=200, metadata=_no_date(path.suffix))
         except OSError as error:
             raise cannot_be_written(path, error) from error
         return path
