@@ -30,8 +30,8 @@ def test_each_picture_has_its_data_and_saves(result, kind, tmp_path):
     for ending in ("png", "svg", "pdf"):
         path = picture.save(tmp_path / f"{kind}.{ending}")
         assert path.stat().st_size > 1000
-        again = result.plot(kind).save(tmp_path / f"again.{ending}")
-        assert path.read_bytes() == again.read_bytes()
+        one, other = (result.plot(kind).save(tmp_path / f"{name}.{ending}") for name in ("one", "other"))
+        assert one.read_bytes() == other.read_bytes()
     first, second = result.plot(kind).svg(), result.plot(kind).svg()
     assert first == second
     assert first.startswith("<svg")
