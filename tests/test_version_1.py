@@ -114,7 +114,9 @@ def test_the_words_are_those_of_today(tmp_path):
     old = load("balke-pearl", tmp_path)
     start, end = "<h2>What it rests on", "<footer>"
     told = [page[page.index(start) : page.index(end)] for page in (report_html(old), report_html(fresh))]
-    assert told[0] == told[1].replace(fresh.version, old.version)
+    # A finding keeps the words in which it was saved; this one has had better ones since.
+    findings = told[1].replace("the range that the network is made for", "the network&#x27;s training range")
+    assert told[0] == findings.replace(fresh.version, old.version)
     assert "estimated, no covariates" in report_html(old), "its rungs had no intervals"
 
 

@@ -2,11 +2,11 @@
 
 A law that misses something is harmless if the instrument is assigned with the same probability everywhere: the ends are
 then only wider than they could be. The ends are off if a pattern is missed twice, in who is assigned and in how people
-fare. The one-step estimate of an end adds the mean of scores, which are residuals over e = P(Z | x). If in truth e is
-larger by de(x), it moves by the mean of score times -de / e, to first order; that is nothing where either e or the law
-is right. For people who are alike both factors are means of residuals, and their product, without a person's own
-residuals multiplied with each other, has the right expectation. So the move can be estimated for any grouping of
-people, however irregular the pattern.
+fare. The one-step estimate of an end adds the mean of scores, which are residuals over e = P(Z | x). If the truth is
+e + de(x), the estimate moves by the mean of score times -de / (e + de), which is nothing where e or the law is right.
+For people who are alike both factors are means of residuals, and their product, without a person's own residuals
+multiplied with each other, has the right expectation. So the move can be estimated for any grouping of people, however
+irregular the pattern.
 
 Many groupings are looked at (`groupings`). Those in which who is assigned is most surprising, beyond chance among all
 groupings, are tested: given x and Z, the residuals of the outcomes do not depend on how these were chosen, so that the
@@ -110,8 +110,9 @@ def _off(group: np.ndarray, rows: RowLaws, score: np.ndarray, squares: np.ndarra
     away = rows.z - e
     assigned, people = (np.bincount(group, each)[group] for each in (w * away, w))
     # What the others in the group say about who is assigned: a person's own residual is left out.
-    others = np.where(people > 1, (assigned - away) / np.maximum(people - 1, 1), 0.0)
-    weight = w * others * np.where(rows.z == 1, 1 / e, -1 / (1 - e))
+    missed = np.where(people > 1, (assigned - away) / np.maximum(people - 1, 1), 0.0)
+    seen = np.clip(e + missed, e / 2, (1 + e) / 2)  # small groups must not send anybody's chance to zero
+    weight = w * missed * np.where(rows.z == 1, 1 / seen, -1 / (1 - seen))
     sizes: np.ndarray = weight @ score / w.sum()
     errors = np.sqrt((weight**2 / w) @ squares) / w.sum()
     return sizes, float(np.max(np.abs(sizes) / np.where(errors > 0, errors, np.inf)))
