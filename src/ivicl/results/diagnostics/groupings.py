@@ -8,7 +8,7 @@ Shapes: N rows, D covariates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -22,60 +22,60 @@ MOST_TOGETHER = 220
 TREES = 64
 TREE_COVARIATES = 4
 DEEPEST = 7
+Ranked = tuple[np.ndarray, np.ndarray]
+"""A covariate, sorted once: which of its V values each row (N,) has, and the share of people below each value (V,)."""
 
 
 def groupings(x: np.ndarray, w: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """The covariates used and the group (N,) of each row, grouping by grouping; `w` counts the people of a row."""
     rng = np.random.default_rng(0)  # the same groupings for the same table
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0).tolist()
-    below = {k: _below(x[:, k], w) for k in varying}
+    ranked = {k: _ranked(x[:, k], w) for k in varying}
     people = float(w.sum())
-    cuts: dict[tuple[int, int], np.ndarray] = {}
     together = {order: _some(varying, order, rng) for order in (1, 2, 3)}
     done = set[tuple[tuple[int, ...], tuple[int, ...]]]()
     for order, most in PARTS:
         parts = int(min(most, (people / LEAST_PEOPLE) ** (1 / order)))
         if parts < 2:
             continue
-        for k in varying:
-            if (k, parts) not in cuts:
-                cuts[k, parts] = _cut(x[:, k], below[k], parts)
-        levels = {k: int(cuts[k, parts].max()) + 1 for k in varying}
+        cuts = {k: _cut(*ranked[k], parts) for k in varying}
+        levels = {k: int(cut.max()) + 1 for k, cut in cuts.items()}
         for chosen in together[order]:
             used = tuple(levels[k] for k in chosen)
             if (chosen, used) not in done:
                 done.add((chosen, used))
-                group = cuts[chosen[0], parts]
+                group = cuts[chosen[0]]
                 for k in chosen[1:]:
-                    group = group * levels[k] + cuts[k, parts]
+                    group = group * levels[k] + cuts[k]
                 yield chosen, group
     if len(varying) >= TREE_COVARIATES:
         depth = int(np.clip(math.log2(people / (2 * LEAST_PEOPLE)), 2, DEEPEST))
         for _ in range(TREES):
-            yield _tree(below, depth, rng)
+            yield _tree(ranked, depth, rng)
 
 
-def _below(column: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """(N,) share of the people with a smaller value."""
+def _ranked(column: np.ndarray, w: np.ndarray) -> Ranked:
     values, place = np.unique(column, return_inverse=True)
-    at = np.bincount(place, w, len(values))
-    share: np.ndarray = ((np.cumsum(at) - at) / at.sum())[place]
-    return share
+    people = np.bincount(place, w, len(values))
+    return place, (np.cumsum(people) - people) / people.sum()
 
 
-def _cut(column: np.ndarray, below: np.ndarray, parts: int) -> np.ndarray:
+def _cut(place: np.ndarray, below: np.ndarray, parts: int) -> np.ndarray:
     """The part of each row: its value if there are few values, else the range between two quantiles."""
-    values = np.unique(column)
-    cut = np.searchsorted(values, column) if len(values) <= parts else np.floor(below * parts)
-    return np.unique(cut, return_inverse=True)[1]
+    if len(below) <= parts:
+        return place
+    steps = np.diff(np.floor(below * parts)) > 0
+    part: np.ndarray = np.r_[0, np.cumsum(steps)][place]
+    return part
 
 
-def _tree(below: dict[int, np.ndarray], depth: int, rng: np.random.Generator) -> tuple[tuple[int, ...], np.ndarray]:
+def _tree(ranked: Mapping[int, Ranked], depth: int, rng: np.random.Generator) -> tuple[tuple[int, ...], np.ndarray]:
     """Leaves of a tree that cuts all branches alike, by a few covariates in turn, at random quantiles."""
-    chosen = tuple(sorted(rng.choice(list(below), TREE_COVARIATES, replace=False).tolist()))
-    leaf = np.zeros(len(below[chosen[0]]), dtype=np.intp)
+    chosen = tuple(sorted(rng.choice(list(ranked), TREE_COVARIATES, replace=False).tolist()))
+    leaf = np.zeros(len(ranked[chosen[0]][0]), dtype=np.intp)
     for level in range(depth):
-        leaf = 2 * leaf + (below[chosen[level % TREE_COVARIATES]] >= rng.uniform(0.2, 0.8))
+        place, below = ranked[chosen[level % TREE_COVARIATES]]
+        leaf = 2 * leaf + (below >= rng.uniform(0.2, 0.8))[place]
     return chosen, leaf
 
 

@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from ivicl._shared.numbers import shown_p
+from ivicl._shared.products import cross
 from ivicl.identification.end_scores import EFFECT_ENDS, end_scores
 from ivicl.methods.row_laws import RowLaws
 from ivicl.results.diagnostics.groupings import groupings
@@ -45,23 +46,23 @@ def hidden_pattern(rows: RowLaws | None, names: tuple[str, ...] = (), span: floa
     if rows is None or len(rows.w) < LEAST_ROWS:
         return None
     away, spread = rows.w * (rows.z - rows.propensity), rows.w * rows.propensity * (1 - rows.propensity)
-    surprises = [(_log_chance(group, away, spread), chosen, group) for chosen, group in groupings(rows.x, rows.w)]
-    if not surprises:
+    chances = [(chosen, _log_chance(group, away, spread)) for chosen, group in groupings(rows.x, rows.w)]
+    if not chances:
         return None
     if len(names) != rows.x.shape[1]:
         names = tuple(f"covariate {k + 1}" for k in range(rows.x.shape[1]))
     scores = end_scores(rows.law, rows.propensity, rows.z, rows.t, rows.y, rows.w, which=EFFECT_ENDS)
     squares = scores.score**2 + scores.slope**2 * rows.v[:, None]
-    errors = [span * float(se) for se in np.sqrt((rows.w[:, None] * squares).sum(axis=0)) / rows.w.sum()]
-    suspects = list[tuple[tuple[int, ...], np.ndarray]]()
-    for chance, chosen, group in sorted(surprises, key=lambda each: each[0]):
-        if len(suspects) == SUSPECTS or chance + math.log(len(surprises)) >= math.log(LEVEL):
-            break
-        if not any(set(chosen) & set(other) for other, _ in suspects):
-            suspects.append((chosen, group))
+    errors = [span * float(se) for se in np.sqrt(cross(rows.w, squares)) / rows.w.sum()]
+    suspects = _suspects(chances)
     if not suspects:
         return HiddenPattern(1.0, "", 0.0, 0.0, *errors)
-    tested = [(*_off(group, rows, scores.score, squares), chosen) for chosen, group in suspects]
+    # Made once more: hundreds of groupings, kept until the most surprising were known, would be much memory.
+    tested = [
+        (*_off(group, rows, scores.score, squares), chosen)
+        for place, (chosen, group) in enumerate(groupings(rows.x, rows.w))
+        if place in suspects
+    ]
     sizes, surest, chosen = max(tested, key=lambda each: each[1])
     p = min(1.0, math.erfc(surest / math.sqrt(2)) * sizes.size * len(tested))
     lower, upper = span * np.abs(sizes) if p < LEVEL else np.zeros(2)
@@ -91,6 +92,19 @@ def pattern_finding(found: HiddenPattern | None) -> list[Finding]:
     return [Finding(name, "look", sentence, remedy)]
 
 
+def _suspects(chances: list[tuple[tuple[int, ...], float]]) -> set[int]:
+    """Places of the groupings to be tested against the outcome."""
+    found, used = set[int](), set[int]()
+    for place in sorted(range(len(chances)), key=lambda each: chances[each][1]):
+        chosen, chance = chances[place]
+        if len(found) == SUSPECTS or chance + math.log(len(chances)) >= math.log(LEVEL):
+            break
+        if used.isdisjoint(chosen):
+            found.add(place)
+            used.update(chosen)
+    return found
+
+
 def _log_chance(group: np.ndarray, away: np.ndarray, spread: np.ndarray) -> float:
     """Logarithm of a bound on the p-value of who is assigned in the groups: sums of residuals with these variances.
 
@@ -113,6 +127,6 @@ def _off(group: np.ndarray, rows: RowLaws, score: np.ndarray, squares: np.ndarra
     missed = np.where(people > 1, (assigned - away) / np.maximum(people - 1, 1), 0.0)
     seen = np.clip(e + missed, e / 2, (1 + e) / 2)  # small groups must not send anybody's chance to zero
     weight = w * missed * np.where(rows.z == 1, 1 / seen, -1 / (1 - seen))
-    sizes: np.ndarray = weight @ score / w.sum()
-    errors = np.sqrt((weight**2 / w) @ squares) / w.sum()
+    sizes = cross(weight, score) / w.sum()
+    errors = np.sqrt(cross(weight**2 / w, squares)) / w.sum()
     return sizes, float(np.max(np.abs(sizes) / np.where(errors > 0, errors, np.inf)))
