@@ -133,6 +133,10 @@ def test_cells_that_cannot_be_read_have_a_remedy(column, sentence):
     [
         (lambda: IVBounds(estimand="late").request(), "no estimand 'late'; its name is in capitals, 'LATE'"),
         (lambda: IVBounds("manski").fit_many(people(), by=None, **ROLES), "by must name the column"),
+        (
+            lambda: IVBounds("manski").fit_many(people(), by=None, **(ROLES | {"outcome": ["y", "z2"]})),
+            "by must name the column",
+        ),
         (lambda: IVBounds("manski").fit(people(), **ROLES, cap="99%"), "'y' is binary; leave it out"),
         (
             lambda: IVBounds("manski").fit(pl.DataFrame(people()).lazy().select("nothing"), **ROLES),

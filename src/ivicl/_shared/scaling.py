@@ -7,6 +7,20 @@ import numpy as np
 from ivicl._shared.products import cross
 
 
+def share_below(column: np.ndarray, w: np.ndarray, own: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the V values each row (N,) has, and the share (V,) of people with a smaller one, `w` people per row.
+
+    Those with the same value count by `own`: with one half, shares are ranks.
+
+    Examples:
+        >>> share_below(np.array([7.0, 5.0, 7.0]), np.array([1.0, 2.0, 1.0]))
+        (array([1, 0, 1]), array([0. , 0.5]))
+    """
+    place = np.unique(column, return_inverse=True)[1].ravel()
+    people = np.bincount(place, w)
+    return place, (np.cumsum(people) - (1 - own) * people) / people.sum()
+
+
 def standardise(x: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     """Columns of x (N, D) with weighted mean 0 and variance 1; a constant column becomes zero.
 

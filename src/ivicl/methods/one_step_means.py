@@ -14,7 +14,7 @@ import numpy as np
 
 from ivicl._shared.products import cross
 from ivicl._shared.ridge import logistic_without_own, ridge_without_own
-from ivicl._shared.scaling import standardise
+from ivicl._shared.scaling import share_below, standardise
 from ivicl.data import IVData
 from ivicl.identification.amounts import MeanEnds
 from ivicl.identification.estimands import Seen
@@ -185,9 +185,8 @@ def _ranks(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """(N, D) the share of people below each value, those with the same value counting half."""
     found = np.empty_like(x)
     for column in range(x.shape[1]):
-        place = np.unique(x[:, column], return_inverse=True)[1].ravel()
-        people = np.bincount(place, w)
-        found[:, column] = ((np.cumsum(people) - people / 2) / people.sum())[place]
+        place, ranks = share_below(x[:, column], w, own=0.5)
+        found[:, column] = ranks[place]
     return found
 
 

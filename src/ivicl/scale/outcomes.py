@@ -9,7 +9,7 @@ from typing import Any
 from ivicl.data import IVData, Roles
 from ivicl.data.roles import ManyRoleArguments, check_keywords
 from ivicl.errors import InputError
-from ivicl.scale.many import Studies, split
+from ivicl.scale.many import Studies, split, study_columns
 
 COLUMN = "outcome"
 """The column that names the outcome of a row, after the columns that name the study."""
@@ -57,7 +57,7 @@ def split_outcomes(df: Any, by: str | Sequence[str], roles: Roles | list[Roles])
         return split(df, by, roles)
     if len({each.outcome for each in roles}) < len(roles):
         raise InputError("outcome names the same column twice.")
-    if COLUMN in ((by,) if isinstance(by, str) else tuple(by)):
+    if COLUMN in study_columns(by, roles[0]).values():
         raise InputError(f"by names '{COLUMN}', which is a column of the result too: rename it in the table.")
     return OutcomeStudies(tuple(split(df, by, each) for each in roles))
 

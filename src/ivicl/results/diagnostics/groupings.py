@@ -13,6 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
+from ivicl._shared.scaling import share_below
+
 PARTS = ((1, 30), (1, 400), (2, 2), (2, 8), (3, 2), (3, 5))
 """So many covariates together, each cut into so many parts at most."""
 LEAST_PEOPLE = 6
@@ -30,7 +32,7 @@ def groupings(x: np.ndarray, w: np.ndarray) -> Iterator[tuple[tuple[int, ...], n
     """The covariates used and the group (N,) of each row, grouping by grouping; `w` counts the people of a row."""
     rng = np.random.default_rng(0)  # the same groupings for the same table
     varying = np.flatnonzero(np.ptp(x, axis=0) > 0).tolist()
-    ranked = {k: _ranked(x[:, k], w) for k in varying}
+    ranked = {k: share_below(x[:, k], w) for k in varying}
     people = float(w.sum())
     together = {order: _some(varying, order, rng) for order in (1, 2, 3)}
     done = set[tuple[tuple[int, ...], tuple[int, ...]]]()
@@ -52,12 +54,6 @@ def groupings(x: np.ndarray, w: np.ndarray) -> Iterator[tuple[tuple[int, ...], n
         depth = int(np.clip(math.log2(people / (2 * LEAST_PEOPLE)), 2, DEEPEST))
         for _ in range(TREES):
             yield _tree(ranked, depth, rng)
-
-
-def _ranked(column: np.ndarray, w: np.ndarray) -> Ranked:
-    values, place = np.unique(column, return_inverse=True)
-    people = np.bincount(place, w, len(values))
-    return place, (np.cumsum(people) - people) / people.sum()
 
 
 def _cut(place: np.ndarray, below: np.ndarray, parts: int) -> np.ndarray:
