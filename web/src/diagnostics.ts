@@ -389,8 +389,8 @@ function balanceFinding(found: Diagnostics["balance"], stage: FirstStage): Findi
   const what = `the largest difference between the arms is ${found.largest.toFixed(2)} standard deviations, in '${found.largest_column}'`;
   // Among many covariates the joint test may miss one that differs much.
   const alone = erfc(found.largest / Math.sqrt(2 * (1 / stage.n_z0 + 1 / stage.n_z1))) * Object.keys(found.standardised_differences).length;
-  const large = found.largest > 0.25;
-  if ((large && (found.p_value < 0.05 || alone < 0.05)) || (found.largest > 0.1 && found.p_value < 0.001)) {
+  const large = found.largest > LIMITS.large_difference;
+  if ((large && (found.p_value < LIMITS.chance_p || alone < LIMITS.chance_p)) || (found.largest > 0.1 && found.p_value < 0.001)) {
     const remedy = "If assignment was meant to be random, find out why; if not, the bounds rely on the covariates to explain it.";
     return [finding("balance", "look", `The arms differ in their covariates: ${what}.`, remedy)];
   }
@@ -402,13 +402,13 @@ function sampleFinding(sample: Diagnostics["sample"], stage: FirstStage): Findin
   const { n, d } = sample;
   const name = "sample";
   const smaller = Math.min(stage.n_z0, stage.n_z1);
-  const [least, most] = LIMITS.trained_people as [number, number];
+  const [least, most] = LIMITS.people_range as [number, number];
   if (n < least || smaller < 10) {
     return finding(name, "look", `${commas(n)} people, ${commas(smaller)} in the smaller arm: so few that the prior speaks louder than the data.`);
   }
   if (n > most) return finding(name, "look", `${commas(n)} people are beyond the range that the network is made for; they count as ${commas(most)}.`);
-  if (d > LIMITS.trained_covariates) {
-    return finding(name, "look", `${d} covariates: the network reads the ${LIMITS.trained_covariates} that go most with Z, T and Y.`);
+  if (d > LIMITS.most_covariates) {
+    return finding(name, "look", `${d} covariates: the network reads the ${LIMITS.most_covariates} that go most with Z, T and Y.`);
   }
   const rows = sample.n_rows + sample.n_dropped;
   if (sample.n_dropped > 0.1 * rows) {

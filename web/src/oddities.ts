@@ -158,7 +158,6 @@ function identifiers(column: Column): Oddity | null {
   };
 }
 
-/** Rows that are there more than once although a covariate is continuous; `others` are the columns beside x. */
 /** Encoded covariates that say what the treatment or the outcome says. */
 export function repeats(encoded: Encoded[], roles: [string, string, ArrayLike<number>][]): Oddity[] {
   return encoded.flatMap(([name, values]) =>
@@ -185,6 +184,7 @@ function correlation(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return Math.abs(ab) / Math.sqrt(aa * bb);
 }
 
+/** Rows that are there more than once although a covariate is continuous; `others` are the columns beside x. */
 export function copies(x: Column[], others: Column[]): Oddity[] {
   const n = others[0]!.missing.length;
   const continuous = x.filter((column) => column.kind === "number" && !column.numbers.every(Number.isInteger));
